@@ -12,8 +12,8 @@ from bench_plugin.compare.detecting.detections import compare_detections
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, larger, measure_noise, tolerance
 from bench_plugin.compare.precision import LIKE, LIKE_WEIGHTS, WEIGHTS, effective_by_error, emulated_errors, likeness
-from bench_plugin.compare.quantised import killed_in_steps, sqnr
-from bench_plugin.compare.strength import Strength, located, rated, strength, with_faults
+from bench_plugin.compare.quantised import accumulated, killed_in_steps, sqnr
+from bench_plugin.compare.strength import FAR, Strength, located, rated, strength, with_faults
 from bench_plugin.compare.table import DEFAULTS, Kind, Table, kind_of, with_overrides
 from bench_plugin.compare.verdict import Comparison, compare
 from bench_plugin.inventory.models import Model
@@ -213,6 +213,24 @@ class Judge:
         rows = {name: row for name, row in found.items() if row is not None}
         rows = located(rows, sites_of(mutants))
         return rated(rows, unchanged=unchanged(mutants), exact=False, table=self._table)
+
+    def strength_by_distance(self, expected: ReferenceOutputs, quantised: Done, ran: Done, mutants: Done) -> Strength:
+        """What the distance from the ``quantised`` graph would notice in the run that was judged by it."""
+        outputs = of_mutants(mutants, reduced=True)
+        count = int(mutants.meta["mutate"]["samples"])
+        plain, truth, actual = (
+            {name: values[:count] for name, values in one.items()}
+            for one in (expected.outputs, _numbered(quantised.arrays), _numbered(ran.arrays))
+        )
+        faults = with_faults(plain, actual, outputs.pop(ORIGINAL), outputs)
+        rows = {name: self._beyond_distance(plain, truth, one) for name, one in faults.items()}
+        return rated(located(rows, sites_of(mutants)), unchanged=unchanged(mutants), exact=False, table=self._table)
+
+    def _beyond_distance(
+        self, plain: Mapping[str, Array], truth: Mapping[str, Array], actual: Mapping[str, Array]
+    ) -> dict[str, Any]:
+        ratio = min(accumulated(plain, truth, actual) / self._table.quantised_sum, FAR)
+        return {"killed": ratio > 1, "ratio": ratio}
 
     def strength(
         self, comparison: Comparison, ran: Done, mutants: Done, single: Mapping[str, Noise], *, reduced: bool = False,

@@ -33,6 +33,11 @@ Array = np.ndarray[Any, Any]
 
 DROPPED = "bias dropped"  # the mutant
 
+# What shows of a pre-quantised model that no layer of it is missing, and none is in a wrong place.
+BY_STABLE_INPUTS = "stable inputs"
+BY_DISTANCE = "distance from the quantised graph"
+IN_PLACE = "layers in place"
+
 
 @dataclass(frozen=True)
 class LayerResults:
@@ -117,7 +122,8 @@ def judge_prequantised(
     ``table.quantised_sum`` times what the quantisation itself changes. What is beyond lies between the layers. Nor do
     steps add up where a layer has elements that are more than a rounding off: what adds up is its mistake. Outputs
     without a stable input are held to the same bound. Where no
-    layer is off at all, or where no input is stable to see what adds up, such a model is ill-conditioned.
+    layer is off at all, or where no input is stable to see what adds up, such a model is ill-conditioned. ``whole_by``
+    of the row says what shows that no layer is missing: the stable inputs, or that distance.
     """
     whole = compare_stable(numbered(truth.arrays), perturbed(truth), numbered(ran.arrays), scales, table=table)
     if layers is None:
@@ -126,6 +132,7 @@ def judge_prequantised(
     added = accumulated(*_not_compared(whole, plain, numbered(truth.arrays), numbered(ran.arrays)))
     numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer, unrounded"}
     numbers["accumulated"] = added if np.isfinite(added) else None
+    numbers["whole_by"] = BY_STABLE_INPUTS if whole.status == AGREE else BY_DISTANCE
     if apart.status == MISMATCH or whole.status == AGREE:
         return replace(apart, numbers=numbers)
     if whole.status == MISMATCH and apart.status != AGREE:

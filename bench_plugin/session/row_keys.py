@@ -17,7 +17,8 @@ from bench_plugin.reach.processes.zipapp import agent_digest
 from bench_plugin.session.all_boards import AllBoards
 
 ONE_BOARD = AllBoards({})
-JUDGING = ("checks", "compare", "domain", "generation", "pipeline")  # from the results of stages to an outcome
+# From the results of stages to an outcome, and the tools for ONNX files that this takes.
+JUDGING = ("checks", "compare", "domain", "generation", "pipeline", "adapters/onnx_tools", "adapters/characterise")
 
 
 @cache

@@ -31,7 +31,7 @@ alignment = "align_corners" if fault == "alignment" else "half_pixel"
 if fault == "no bias":
     known["v"] *= 0
 options = {"strides": [2, 1], "pads": [1, 0, 0, 1], "output_padding": [1, 0]}
-whole = {"sizes": [1, 8, 9, 11], "from": [1, 5], "to": [5, 0], "along": [2, 3], "by": [2, -1],
+whole = {"sizes": [1, 8, 9, 11], "from": [1, 5], "to": [5, 0], "end": [2**63 - 1] * 2, "along": [2, 3], "by": [2, -1],
          "ends": [0, 0, 1, 2, 0, 0, 2, 0], "times": [1, 1, 2, 1], "first": [1], "third": 3, "one": [1, 8, 1, 6],
          "more": [1, 8, 3, 6], "two": [2]}
 linear = {"mode": "linear", "coordinate_transformation_mode": "align_corners"}
@@ -48,7 +48,7 @@ GROUPS = {
     "choices": [("Resize", ["", "scales"], {**linear, "coordinate_transformation_mode": alignment})],
     "moves": [("DepthToSpace", [], {"blocksize": 2, "mode": "DCR"}),
               ("DepthToSpace", [], {"blocksize": 2, "mode": "CRD"}), ("SpaceToDepth", [], {"blocksize": 2}),
-              ("Slice", ["from", "to", "along", "by"], {})],
+              ("Slice", ["from", "to", "along", "by"], {}), ("Slice", ["from", "end", "along"], {})],
     "functions": [("Sin", [], {}), ("Ceil", [], {}), ("Neg", [], {}), ("PRelu", ["slopes"], {})],
     "curves": [("Elu", [], {"alpha": 0.7}), ("Selu", [], {}), ("Selu", [], {"alpha": 1.2, "gamma": 0.9}),
                ("HardSigmoid", [], {"alpha": 0.3, "beta": 0.4}), ("Softplus", [], {}), ("Mish", [], {}),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from bench_plugin.checks.registry import planners
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.paths import CHECKOUT
+from bench_plugin.domain.paths import CHECKOUT, PACKAGE
 from bench_plugin.domain.settings import Selection, Settings
 from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.search import KnownFailure, Signature
 from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
-from bench_plugin.session.row_keys import RowKeys
+from bench_plugin.session.row_keys import JUDGING, RowKeys
+
+NAME = re.compile(r'"([a-z_0-9]+)"')  # of an adapter, among other texts
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +71,18 @@ def test_the_failures_that_a_search_passes_over_are_in_its_key(workspace: Worksp
     assert len(set(keys)) == 4
     assert key(replace(workspace, search="nightly"), GRAPHS) != keys[0]
     assert key(workspace, GRAPHS, known=replace(known, where="b.toml row 7")) == keys[1]
+
+
+def test_our_code_for_onnx_files_is_in_every_key(workspace: Workspace) -> None:
+    names = {
+        name for path in (PACKAGE / "pipeline/tasks").glob("*.py") for name in NAME.findall(path.read_text("utf-8"))
+    }
+    tools = {name for name in names & set(workspace.catalog.adapters) if workspace.catalog[name].kind == "tool"}
+    assert {"onnx_matching", "onnx_layers", "onnx_effects", "fixed_point_graphs"} <= tools
+    for name in tools:
+        folders = {
+            str(folder.relative_to(PACKAGE))
+            for folder in workspace.catalog[name].path.parents
+            if folder.is_relative_to(PACKAGE)
+        }
+        assert folders & set(JUDGING), f"a change of {name} changes no key"

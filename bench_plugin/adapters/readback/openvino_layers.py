@@ -180,6 +180,11 @@ class Reader:
             self.layers.complete = self.layers.complete and not _rounded(value)
         return known if known is not None else self.layers.constant(constant(value))
 
+    def fixed(self, value: Any) -> Any:
+        """The values of a constant input of a node; integers stay integers, as float64 has no largest one of int64."""
+        self.layers.complete = self.layers.complete and not _rounded(value)
+        return constant(value)
+
     def varies(self, value: Any) -> bool:
         """Whether an input of a node depends on the model's inputs."""
         return value.get_node().get_name() in self._varying

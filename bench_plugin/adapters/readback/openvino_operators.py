@@ -146,7 +146,7 @@ def _reshape(reader: Any, node: Any) -> list[str]:
 def _constant(reader: Any, value: Any) -> Any:
     if reader.varies(value):
         raise Unread("a parameter that is computed")
-    return reader.layers.values[reader.real(value)]
+    return reader.fixed(value)
 
 
 def _transpose(reader: Any, node: Any) -> list[str]:

@@ -24,7 +24,7 @@ from typing import Any
 from bench_plugin.checks import emulating
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
-from bench_plugin.checks.equivalence import comparing, own_noise, quantised, stored
+from bench_plugin.checks.equivalence import comparing, own_noise, prequantised, quantised, stored
 from bench_plugin.checks.equivalence.fast_math import with_exact
 from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
@@ -283,19 +283,17 @@ class Equivalence:
     ) -> Outcome | None:  # fmt: skip
         """The same for a quantised graph: the mutants of its layers, and end to end those of the structure.
 
-        Layers that are right one by one say nothing of a block between them that a tool leaves out. What a tool
-        quantised itself has no steps at its outputs: there it is the comparison of its layers as one whole that has to
-        notice such a block.
+        Layers that are right one by one, apart from the model, say nothing of a block between them that a tool leaves
+        out: it is the comparison end to end that has to notice it. What a tool quantised itself has no steps at its
+        outputs: there it is that of its layers as one whole.
         """
         rows = dict(layers)
-        scales = found.subject.meta.get("output_scales")
         mutants = run.mutants(found.file, found.inputs)
         if mutants.failure:
             reason = f"mutants could not be run: {mutants.failure.message}"
             return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
-        if scales:
-            whole = run.judge.strength_in_steps(plain, mutants, list(scales)).table
-            rows |= {name: row for name, row in whole.items() if kind_of(name) is Kind.STRUCTURE}
+        if found.subject.meta.get("output_scales"):
+            rows |= prequantised.structure_mutants(run, found, plain, ran, mutants)
         else:
             rows |= quantised.whole_mutants(run, self._models, found, plain, ran, mutants)
         without = [name for name in unchanged(mutants) if kind_of(name) is Kind.STRUCTURE]

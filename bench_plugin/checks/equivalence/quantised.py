@@ -7,35 +7,28 @@ from dataclasses import replace
 from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
-from bench_plugin.checks.equivalence import as_model, layers, own_noise, stored, whole
-from bench_plugin.checks.equivalence.comparing import compared_in_steps
-from bench_plugin.checks.equivalence.own_noise import LAYERED, by_approximation
+from bench_plugin.checks.equivalence import as_model, layers, own_noise, prequantised, stored, whole
+from bench_plugin.checks.equivalence.own_noise import by_approximation
 from bench_plugin.compare.converted import CONVERTER, compare_ranges, cut_ranges, masked_range, measured_ranges
 from bench_plugin.compare.quantised import (
     compare_by_approximation,
     compare_layers,
     compare_shapes,
-    compare_stable,
-    same_bits,
 )
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Unverified
-from bench_plugin.domain.precision import FIXED_QDQ
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     choices,
-    judge_prequantised,
     numbered,
     only_in_whole,
-    perturbed,
     signal_to_noise,
 )
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 
 CUT = 8  # ranges that leave out values, which are tried one by one
-PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
 
 
 def conformance(
@@ -43,51 +36,8 @@ def conformance(
 ) -> Comparison:
     """The verdict on a quantised model; ``plain`` is the float64 reference of the unrounded one."""
     if run.cell.graph:
-        return _prequantised(run, models, found, ran, plain)
+        return prequantised.judged(run, models, found, ran, plain)
     return _quantised_by_tool(run, models, found, ran, plain)
-
-
-def _prequantised(
-    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
-) -> Comparison:
-    """For a pre-quantised model: compare with its own graph in float64, in steps of its scales."""
-    graph = found.subject
-    path = graph.files["model.onnx"]
-    reference = run.evaluate(path, graph.origin, found.inputs, perturbed=PERTURBED_RUNS)
-    if reference.failure:
-        text = f"the quantised graph has no float64 reference: {reference.failure.message}"
-        return unverified(Unverified.NO_REFERENCE, text)
-    one_by_one = run.cell.graph == LAYERED and graph.batch == 1
-    apart = layers.of_graph(run, models, graph) if one_by_one else None
-    scales = list(graph.meta["output_scales"])
-    if run.cell.graph == FIXED_QDQ and same_bits(numbered(reference.arrays), numbered(ran.arrays)):
-        exact = compare_stable(numbered(reference.arrays), [], numbered(ran.arrays), scales, table=run.judge.table)
-        return replace(exact, numbers={**exact.numbers, "truth": "quantised graph in float64, bit for bit"})
-    results = apart.results if apart else None
-
-    def judged(truth: Done) -> Comparison:
-        return judge_prequantised(plain.outputs, truth, ran, scales, results, run.judge.table)
-
-    comparison, reference = compared_in_steps(run, found, reference, judged)
-    if apart and comparison.status == MISMATCH and _right_as_a_whole(run, reference, ran, scales):
-        inside = layers.in_place(run, models, graph, apart.made, ran)
-        if isinstance(inside, str) or not inside.faithful:
-            said = inside if isinstance(inside, str) else layers.UNFAITHFUL
-            reason = f"a layer is wrong, but only apart from the model, which agrees ({said}): {comparison.reason}"
-            return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)
-        within = judge_prequantised(plain.outputs, reference, ran, scales, inside.results, run.judge.table)
-        if within.status != MISMATCH:
-            run.log.flag(f"layers are compared within the model; compiled apart: {comparison.reason}")
-            apart, comparison = inside, within
-    if apart and comparison.status == AGREE:
-        layers.note_mutants(run, apart)
-    return comparison
-
-
-def _right_as_a_whole(run: CellRun, reference: Done, ran: Done, scales: Sequence[float | None]) -> bool:
-    """Whether a pre-quantised model agrees end to end, where its layers do not."""
-    expected, found = numbered(reference.arrays), numbered(ran.arrays)
-    return compare_stable(expected, perturbed(reference), found, scales, table=run.judge.table).status == AGREE
 
 
 def _quantised_by_tool(

@@ -1,0 +1,101 @@
+"""Pre-quantised models: their layers one by one and in place, and the whole in steps of its scales."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
+from bench_plugin.checks.equivalence import layers
+from bench_plugin.checks.equivalence.comparing import compared_in_steps
+from bench_plugin.checks.equivalence.own_noise import LAYERED
+from bench_plugin.compare.quantised import compare_layers, compare_stable, same_bits
+from bench_plugin.compare.table import Kind, kind_of
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
+from bench_plugin.domain.precision import FIXED_QDQ
+from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judge_quantised import (
+    BY_DISTANCE,
+    IN_PLACE,
+    judge_prequantised,
+    numbered,
+    perturbed,
+)
+from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks.subjects import Subject
+
+PERTURBED_RUNS = 2  # perturbed runs of a quantised graph, which find the inputs whose rounding is stable
+
+
+def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs) -> Comparison:
+    """For a pre-quantised model: compare with its own graph in float64, in steps of its scales."""
+    graph = found.subject
+    path = graph.files["model.onnx"]
+    reference = run.evaluate(path, graph.origin, found.inputs, perturbed=PERTURBED_RUNS)
+    if reference.failure:
+        text = f"the quantised graph has no float64 reference: {reference.failure.message}"
+        return unverified(Unverified.NO_REFERENCE, text)
+    one_by_one = run.cell.graph == LAYERED and graph.batch == 1
+    apart = layers.of_graph(run, models, graph) if one_by_one else None
+    scales = list(graph.meta["output_scales"])
+    if run.cell.graph == FIXED_QDQ and same_bits(numbered(reference.arrays), numbered(ran.arrays)):
+        exact = compare_stable(numbered(reference.arrays), [], numbered(ran.arrays), scales, table=run.judge.table)
+        return replace(exact, numbers={**exact.numbers, "truth": "quantised graph in float64, bit for bit"})
+    results = apart.results if apart else None
+
+    def by(truth: Done) -> Comparison:
+        return judge_prequantised(plain.outputs, truth, ran, scales, results, run.judge.table)
+
+    comparison, reference = compared_in_steps(run, found, reference, by)
+    if apart and comparison.status == MISMATCH and _right_as_a_whole(run, reference, ran, scales):
+        inside = layers.in_place(run, models, graph, apart.made, ran)
+        if isinstance(inside, str) or not inside.faithful:
+            said = inside if isinstance(inside, str) else layers.UNFAITHFUL
+            reason = f"a layer is wrong, but only apart from the model, which agrees ({said}): {comparison.reason}"
+            return unverified(Unverified.NO_REFERENCE, reason, comparison.numbers)
+        within = judge_prequantised(plain.outputs, reference, ran, scales, inside.results, run.judge.table)
+        if within.status != MISMATCH:
+            run.log.flag(f"layers are compared within the model; compiled apart: {comparison.reason}")
+            apart, comparison = inside, replace(within, numbers={**within.numbers, "whole_by": IN_PLACE})
+    if apart and comparison.status == AGREE:
+        layers.note_mutants(run, apart)
+        if comparison.numbers["whole_by"] == BY_DISTANCE and _right_in_place(run, models, graph, apart, ran):
+            return replace(comparison, numbers={**comparison.numbers, "whole_by": IN_PLACE})
+    return comparison
+
+
+def _right_in_place(run: CellRun, models: CompiledModels, graph: Subject, apart: layers.Layers, ran: Done) -> bool:
+    """Whether every layer is right within the model, too, on what the model itself gave it: then none is missing."""
+    inside = layers.in_place(run, models, graph, apart.made, ran)
+    if isinstance(inside, str) or not inside.faithful:
+        return False
+    found = inside.results
+    return compare_layers(found.unrounded, found.actual, found.exceptions, table=run.judge.table).status == AGREE
+
+
+def structure_mutants(
+    run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done, mutants: Done
+) -> dict[str, dict[str, Any]]:
+    """What a pre-quantised model's comparison end to end notices of the mutants of the structure.
+
+    Nothing is left to notice for it where all layers are right in their places.
+    """
+    by = run.log.numbers.get("whole_by")
+    if by == IN_PLACE:
+        return {}
+    subject = found.subject
+    if by == BY_DISTANCE:
+        reference = run.evaluate(subject.files["model.onnx"], subject.origin, found.inputs, perturbed=PERTURBED_RUNS)
+        table = run.judge.strength_by_distance(plain, reference, ran, mutants).table
+    else:
+        table = run.judge.strength_in_steps(plain, mutants, list(subject.meta["output_scales"])).table
+    return {name: dict(row) for name, row in table.items() if kind_of(name) is Kind.STRUCTURE}
+
+
+def _right_as_a_whole(run: CellRun, reference: Done, ran: Done, scales: Sequence[float | None]) -> bool:
+    """Whether a pre-quantised model agrees end to end, where its layers do not."""
+    expected, found = numbered(reference.arrays), numbered(ran.arrays)
+    return compare_stable(expected, perturbed(reference), found, scales, table=run.judge.table).status == AGREE
