@@ -69,7 +69,8 @@ FLAG = Choice((0, 1))
 @dataclass(frozen=True)
 class Operator:
     """One row. ``low`` and ``high`` bound the plain values of operands, ``result`` is the type of the result if it
-    differs from that of the operands, ``least`` is the smallest size of a dimension.
+    differs from that of the operands, ``least`` is the smallest size of a dimension. ``turns`` are numbers at which the
+    operator does something else than beside them, which are edge values of floats, too.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Operator:
     least: int = 0
     steps: bool = False
     integers: str = "all"
+    turns: tuple[float, ...] = ()
 
 
 def _rows() -> list[Operator]:
@@ -98,7 +100,7 @@ def _rows() -> list[Operator]:
         Operator("Neg", "map", (*FLOATS, *SIGNED), edges="mild", integers="negatable"),
         Operator("Ceil", "map", FLOATS, edges="ieee", steps=True),
         Operator("Floor", "map", FLOATS, edges="ieee", steps=True),
-        Operator("Round", "map", FLOATS, edges="ieee", steps=True),
+        Operator("Round", "map", FLOATS, edges="ieee", steps=True, turns=(0.5, 2.5, -0.5, 1.5, -2.5)),
         Operator("Sign", "map", NUMBERS, edges="infinite", steps=True),
         Operator("Not", "map", BOOL),
         Operator("Exp", "map", FLOATS, edges="ieee"),
@@ -115,7 +117,7 @@ def _rows() -> list[Operator]:
         Operator("Cosh", "map", FLOATS, edges="infinite"),
         Operator("Asinh", "map", FLOATS, edges="finite"),
         Operator("Acosh", "map", FLOATS, low=1.0, high=9.0, edges="mild"),
-        Operator("Atanh", "map", FLOATS, low=-0.9, high=0.9, edges="mild"),
+        Operator("Atanh", "map", FLOATS, low=-0.999, high=0.999, edges="mild", turns=(-0.99, 0.99)),
         Operator("Tanh", "map", FLOATS, edges="ieee"),
         Operator("Sigmoid", "map", FLOATS, edges="ieee"),
         Operator("Erf", "map", FLOATS, edges="infinite"),

@@ -79,7 +79,8 @@ class Sketch:
             values = self._integers(row, dtype, shape, place)
         else:
             level = "mild" if self._joined and row.edges != "none" else row.edges
-            edges = self._edges(edge_values(dtype, level, row.low, row.high), shape)
+            turns = () if self._joined else row.turns
+            edges = self._edges([*turns, *edge_values(dtype, level, row.low, row.high)], shape)
             values = filled(dtype, shape, row.low, row.high, self.number(0, SEEDS), edges)
         return self._given(values, dtype, constant=self.flag() if constant is None else constant)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bench_plugin.checks.equivalence.fast_math import with_exact
+from bench_plugin.compare.verdict import MISMATCH, Comparison
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.checks.test_equivalence import COMPILER, FRAMEWORK, compiled, run, the_row
 from tests.checks.test_rounded_constants import MAKE
@@ -60,7 +61,7 @@ def test_wrong_constants_are_no_fast_arithmetic() -> None:
     """Nothing is run again: there is no run here, nor models."""
     nothing: Any = None
     reason = "converter: weight of Conv up to 3 steps from w of the file; out0: E 1e-3 > 1e-5"
-    assert with_exact(nothing, nothing, nothing, reason, nothing) == reason
+    assert with_exact(nothing, nothing, nothing, Comparison(MISMATCH, reason), nothing).reason == reason
 
 
 def test_what_was_computed_exactly_is_not_computed_again(compiled: Project) -> None:
@@ -104,14 +105,16 @@ def test_a_declaration_of_what_the_tool_does_not_have_is_an_error(
     assert finished.code == 4 and message in finished.text
 
 
-def test_a_rounding_that_fast_arithmetic_hides_is_named_with_the_option(project: Project, tools_python: Path) -> None:
+def test_a_rounding_that_fast_arithmetic_hides_is_a_mismatch_that_names_the_option(
+    project: Project, tools_python: Path
+) -> None:
     fault = '"rounds-some-apart" if call.options["arithmetic"] == "fast" else "rounds-some"'
     fast(project, fault, '"loose": ["fp32", "w16"], "exact": {"arithmetic": "exact"}, ')
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, tools_python, MAKE, "some.onnx", 5)
     options = (f"--bench-onnx={path}", "--compilers=fakec", "--precisions=w16", "-k", "w16 and own")
     row = the_row(project.run(*options))
-    assert (row["status"], row["unverified"]) == ("unverified", "no reference"), row["reason"]
+    assert row["status"] == "mismatch", "the way is known by the exact run, and fast arithmetic leads away from it"
     assert row["reason"].startswith("no way of rounding that is known gives this result")
     assert f"; with {EXACT} it agrees (E " in row["reason"], row["reason"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,25 @@ def test_wrong_operators_are_found_once_each_and_then_expected(project: Project)
     code, text, rows = run(project, "Elu", "Shrink", "Softplus")
     assert code == 0 and "3 xfailed" in text, text
     assert rows["Elu"]["numbers"]["known"] > 0 and rows["Elu"]["numbers"]["found"] is None
+
+
+def test_update_writes_the_row_of_a_generated_graph_with_its_example(project: Project) -> None:
+    assert run(project, "Elu")[0] == 1
+    done = project.bench("expect", "update", "--reason", 'alpha is "left out"', "--file", "known/new.toml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = tomllib.loads((project.folder / "known/new.toml").read_text())["expectation"]
+    assert row["reason"] == 'alpha is "left out"' and (project.folder / "known" / row["example"]).stat().st_size
+    code, text, rows = run(project, "Elu")
+    assert code == 0 and rows["Elu"]["result"] == "xfailed", text
+
+
+def test_update_says_which_files_of_a_search_are_gone(project: Project) -> None:
+    rows = run(project, "Elu")[2]
+    folder = Path(rows["Elu"]["numbers"]["found"][0]["folder"])
+    (folder / "graph.json").unlink()
+    done = project.bench("expect", "update", "--reason", "alpha", "--file", "known/new.toml")
+    assert done.returncode == 2 and f"cell {rows['Elu']['key']}: the files of Elu(" in done.stderr, done.stderr
+    assert not (project.folder / "known/new.toml").exists()
 
 
 def test_the_example_of_a_cell_is_reduced_with_its_own_inputs(project: Project) -> None:

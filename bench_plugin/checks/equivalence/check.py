@@ -103,11 +103,10 @@ class Equivalence:
             comparison = replace(comparison, reason=reason)
         hidden = comparison.kind is Unverified.NO_REFERENCE and run.cell.types.rounds_weights
         if (settled and comparison.status == MISMATCH) or hidden:
-            reason = with_exact(
-                run, self._models, found, comparison.reason,
+            comparison = with_exact(
+                run, self._models, found, comparison,
                 lambda again: self._conformance(run, found, again, plain, reference),
             )  # fmt: skip
-            comparison = replace(comparison, reason=reason)
         if comparison.status == MISMATCH:
             comparison = replace(comparison, reason=_with_whole(run, comparison.reason))
         if comparison.status != AGREE:

@@ -42,7 +42,7 @@ from bench_plugin.generation.search import (
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.pipeline.schedule import Need
-from bench_plugin.results.known_failures.row_toml import row_text
+from bench_plugin.results.known_failures.row_toml import TO_BE_SAID, row_text
 
 PROPERTY_BYTES = 2**30
 
@@ -226,7 +226,7 @@ def _write(folder: Path, cell: Cell, graph: Graph, tried: Tried, outcome: Outcom
     np.savez(folder / "inputs.npz", allow_pickle=False, **given)
     np.savez(folder / "expected.npz", allow_pickle=False, **wanted)
     (folder / "graph.json").write_text(json.dumps(graph.plain(), indent=1) + "\n", "utf-8")
-    row = row_text(cell.axes(), outcome, "why this is known").rstrip("\n")
+    row = row_text(cell.axes(), outcome, TO_BE_SAID).rstrip("\n")
     name = f"{cell.compiler}-{cell.model}-{folder.name.rpartition('-')[2]}.json"
     (folder / "expectation.toml").write_text(f'{row}\nexample = "examples/{name}"  # a copy of graph.json\n', "utf-8")
     command = f"pytest suites/properties --bench-cases={cell.model} --compilers={cell.compiler}"

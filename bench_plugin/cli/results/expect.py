@@ -19,6 +19,7 @@ from bench_plugin.inventory.workspace import Workspace
 from bench_plugin.matrix.matrix import Matrix
 from bench_plugin.results.known_failures.applied import applied
 from bench_plugin.results.known_failures.expectations import NOT_ANALYSED, Expectation, Expectations
+from bench_plugin.results.known_failures.graph_examples import rows_with_examples
 from bench_plugin.results.known_failures.known_operators import pinned, updated, write
 from bench_plugin.results.known_failures.new_failures import NewFailure, by_kind, with_reasons
 from bench_plugin.results.known_failures.review import Review, Seen, reviewed
@@ -128,10 +129,11 @@ def _update(args: argparse.Namespace, settings: Settings, workspace: Workspace) 
     cells = _cells(args.results or settings.results)
     review = reviewed(expectations, [row for row in cells if row["check"] != Check.OPERATOR])
     explained, rest = with_reasons(review.new, args.reason)  # a reason that is refused must leave every file alone
+    written = [row for one, reason in explained for row in rows_with_examples(one, reason, file)]
     operators = _update_operators(workspace, expectations, file.parent, cells)
     edited = _edited(review.rows, [settings.root, *settings.expectations, file.parent])
-    if explained:
-        _append(file, [one.row_text(reason) for one, reason in explained], args.link)
+    if written:
+        _append(file, written, args.link)
     if args.json:
         print_json({
             "file": file, "added": [one.key for one, _ in explained], "dropped": _names(edited.dropped),
@@ -141,7 +143,7 @@ def _update(args: argparse.Namespace, settings: Settings, workspace: Workspace) 
         })  # fmt: skip
     else:
         _print(review, edited, operators, rest)
-        print(f"{len(explained)} rows added to {shown(file)}")
+        print(f"{len(written)} rows added to {shown(file)}")
     return 1 if rest else 0
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 
 CALIBRATION_SAMPLES = 64
-CALIBRATION_SEED = 1000  # added to the seed, so that calibration never uses the inputs that are compared
+CALIBRATION_SEED = 1000  # added to the seed, so that calibration does not use the inputs of a model that are compared
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,8 @@ def test_set(model: Model, subject: Subject, dataset: Done) -> InputSet:
 def calibration_set(model: Model, subject: Subject, dataset: Done | None, *, seed: int, method: str) -> InputSet:
     """The calibration set [CALIBRATION_SAMPLES, ...], the same for every compiler.
 
-    It consists of training images where there is a dataset, else of seeded inputs that are never compared.
+    It consists of training images where there is a dataset, else of seeded inputs that are never compared. Of a file
+    without a description it is the inputs [N, ...] that are compared: nothing else is known of what it takes.
     """
 
     def images(dataset: Done) -> Arrays:
@@ -138,6 +139,6 @@ def calibration_set(model: Model, subject: Subject, dataset: Done | None, *, see
     else:
         values = subject.inputs.arrays
     arrays = renamed(values, under_names)
-    source = dataset.key if dataset else seed + CALIBRATION_SEED
-    parts = {"source": source, "count": CALIBRATION_SAMPLES, "method": method}
+    source = {"source": dataset.key if dataset else seed + CALIBRATION_SEED, "count": CALIBRATION_SAMPLES}
+    parts = {**(source if dataset is not None or model.inputs else subject.inputs.parts), "method": method}
     return InputSet(arrays, parts, subject.inputs.batched)

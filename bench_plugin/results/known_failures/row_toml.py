@@ -16,6 +16,7 @@ from bench_plugin.domain.outcome import Outcome
 from bench_plugin.results.known_failures.expectations import NOT_ANALYSED, Expectation
 from bench_plugin.results.signature import Signature, signature_of, three_digits
 
+TO_BE_SAID = "why this is known"  # the reason of a row that a person is to write
 SEEN = 120  # characters of the observed message in the comment
 HEADER = re.compile(r"^[ \t]*\[\[expectation\]\]", re.MULTILINE)
 COMMENT = re.compile(r"(?:^[ \t]*#.*\n)+\Z", re.MULTILINE)  # lines of comment up to a header
