@@ -114,6 +114,12 @@ NUMBERS = (
         QUANTISED,
         "distance from the quantised graph, over that of this graph from the unrounded model",
     ),
+    Number(
+        "whole_by",
+        COMPILED,
+        QUANTISED,
+        "what shows that no layer is missing: stable inputs, layers in place, or distance from the quantised graph",
+    ),
     Number("inputs", (QUALITY,), ALL, "images of the test set"),
     Number("accuracy", (QUALITY,), ALL, "share of them that were classified right"),
     Number("reference_accuracy", (QUALITY,), ALL, "the same of the framework's own model"),

@@ -28,7 +28,7 @@ def conv(source, name, outputs, inputs, size=1, group=1, relu=True):
 known |= {"zero": np.array(0.0), "six": np.array(6.0)}
 last = conv("x", "stem", 8, 3, 3)
 last = conv(last, "first", 8, 8, relu=False)
-for block in ("a", "b", "c"):
+for block in [f"b{place}_" for place in range(int(sys.argv[2]))]:
     wide = conv(conv(last, block + "0", 32, 8), block + "1", 32, 1, 3, 32)
     nodes.append(h.make_node("Add", [last, conv(wide, block + "2", 8, 32, relu=False)], [block]))
     last = block
@@ -47,7 +47,7 @@ onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
 def row(project: Project) -> Mapping[str, Any]:
     """The row of OpenVINO's own w8a8 of these blocks."""
     project.write("test_models.py", EQUIVALENCE)
-    path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx")
+    path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx", 3)
     return the_row(project.run("--compilers=openvino", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "own"))
 
 

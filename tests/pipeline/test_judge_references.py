@@ -203,6 +203,16 @@ def test_the_strength_in_steps_is_by_the_table_of_the_test_and_without_roundings
     assert found.missed == ("bias dropped",) and strict.missed == () and strict.limits is fine.table
 
 
+def test_by_distance_a_mutant_has_to_lead_the_run_away_from_its_quantised_graph() -> None:
+    truth = drawn()
+    graph, ran = off_by(truth, 1e-2), off_by(truth, 1e-2)
+    made = mutants(truth, residual_branch_zeroed=off_by(truth, 5e-2), bias_dropped=off_by(truth, 5e-3))
+    found = JUDGE.strength_by_distance(expected(truth, NOISE), done(out0=graph), done(out0=ran), made)
+    assert found.table["residual branch zeroed"]["ratio"] == pytest.approx(2.5, rel=1e-2), "five times, two permitted"
+    assert found.missed == ("bias dropped",) and found.table["bias dropped"]["ratio"] == pytest.approx(0.25, rel=1e-2)
+    assert found.unchanged == ("argmax ties at ArgMax y",)
+
+
 def test_the_noise_of_rounding_every_result_counts_where_it_is_larger() -> None:
     truth, other = drawn(), drawn(3)
     plain = ReferenceOutputs({"y": truth, "z": other}, "file in float64", {}, {}, {})

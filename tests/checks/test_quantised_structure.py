@@ -1,0 +1,40 @@
+"""Pre-quantised models: what shows that no block is missing between layers that are right one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench_plugin.pipeline.judge_quantised import BY_DISTANCE, BY_STABLE_INPUTS, IN_PLACE
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.checks.test_openvino_sums import SCRIPT
+from tests.given_file import EQUIVALENCE, the_row, write_file
+from tests.project import Project
+
+BRANCH = "residual branch zeroed"
+
+
+def row_of(project: Project, compiler: str, blocks: int) -> Mapping[str, Any]:
+    """The row of a pre-quantised network of so many blocks, in which roundings grow from block to block."""
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx", blocks)
+    row = the_row(project.run(f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "qdq"))
+    assert row["status"] == "supported", row["reason"]
+    return row
+
+
+def test_where_the_rounding_is_stable_the_outputs_show_it(project: Project) -> None:
+    numbers = row_of(project, "onnxruntime", 3)["numbers"]
+    assert numbers["whole_by"] == BY_STABLE_INPUTS and numbers["mutants"][BRANCH]["ratio"] > 10
+
+
+def test_where_it_is_not_the_layers_are_judged_in_their_places(project: Project) -> None:
+    numbers = row_of(project, "onnxruntime", 14)["numbers"]
+    assert numbers["whole_by"] == IN_PLACE and numbers["accumulated"] > 0.01
+    assert BRANCH not in numbers["mutants"], "nothing end to end has to notice it"
+
+
+def test_where_that_changes_the_result_a_missing_branch_has_to_change_the_distance(project: Project) -> None:
+    numbers = row_of(project, "openvino", 14)["numbers"]
+    assert numbers["whole_by"] == BY_DISTANCE and numbers["accumulated"] > 0.5, "a rounding is left out in each sum"
+    assert 1 < numbers["mutants"][BRANCH]["ratio"] < 5, "over that distance, and not in steps of the outputs"
