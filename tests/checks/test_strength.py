@@ -172,6 +172,8 @@ def test_a_file_of_float16_is_judged_with_the_noise_of_float16(blocks: Project, 
     assert row["status"] == "supported", row["reason"]
     assert 1e-3 <= row["numbers"]["tolerance_E"] <= 1e-2 and row["numbers"]["noise_E"] > 5e-5
     assert "float64" in row["numbers"]["truth"]
+    if check == "equivalence":
+        assert row["placement"]["effective_by_error"] == "fp16", row["numbers"]["E"]
 
 
 def test_a_wrong_result_of_a_file_of_float16_is_a_mismatch(blocks: Project, tools_python: Path) -> None:

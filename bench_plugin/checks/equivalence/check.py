@@ -223,19 +223,24 @@ class Equivalence:
         """Record the precision inferred from the error, where the tool could have replaced the requested one.
 
         A result within the tolerance of fp32 is what was asked for: the model, or the file with its rounded weights.
-        A wrong result points to no precision.
+        One within that of a narrower type, which a file itself may have, may still be as near as fp32 is. A wrong
+        result points to no precision.
         """
         precision = run.cell.types
         if (run.log.numbers.get("E") or 0.0) >= WRONG:
             return
         unknown = math.inf if precision.reduced else 0.0
-        judged_by_fp32 = not precision.reduced or precision.rounds_weights
-        if judged_by_fp32 and run.log.numbers.get("needed", unknown) <= 1.0:
-            run.log.placement["effective_by_error"] = _computed_precision(run, found)
-        elif not precision.integers:  # integers are farther from the unrounded model than any emulation
-            emulated = emulating.emulated(run, found.original, found.file.check)
-            if not emulated.failure:
-                run.log.placement["effective_by_error"] = run.judge.inferred_precision(exact, emulated, ran)
+        computed = _computed_precision(run, found)
+        by_its_own = not precision.reduced or precision.rounds_weights
+        as_asked = by_its_own and run.log.numbers.get("needed", unknown) <= 1.0
+        if as_asked:
+            run.log.placement["effective_by_error"] = computed
+        if precision.integers or (as_asked and not PRECISIONS[computed].reduced):
+            return  # integers are farther from the unrounded model than any emulation
+        emulated = emulating.emulated(run, found.original, found.file.check)
+        inferred = "" if emulated.failure else run.judge.inferred_precision(exact, emulated, ran)
+        if inferred and (not as_asked or inferred == "fp32"):
+            run.log.placement["effective_by_error"] = inferred
 
     def _with_inferred(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs, reason: str) -> str:
         """The reason of a mismatch in fp32, with the precision that its error points to by size and by direction."""
