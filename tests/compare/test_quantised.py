@@ -63,6 +63,25 @@ def test_the_two_limits_of_a_layer(count: int, distance: float, status: str) -> 
     assert numbers["layers_wrong"] == (status == MISMATCH)
 
 
+@pytest.mark.parametrize(
+    ("off", "permitted", "largest"),
+    [(1.0, 0.6, 0.4), (-1.0, 0.6, 0.4), (0.3, 0.6, 0.0), (-0.3, 0.6, 0.0), (2.0, 0.6, 1.4), (1.0, 0.0, 1.0)],
+)
+def test_an_element_may_be_off_by_what_ties_inside_its_layer_change(
+    off: float, permitted: float, largest: float
+) -> None:
+    unrounded, ties = off_by((1, off)), np.zeros(INTEGERS.shape)
+    place = np.unravel_index(np.abs(unrounded - INTEGERS).argmax(), INTEGERS.shape)
+    ties[place] = permitted
+    found = compare_layers({"a": unrounded}, {"a": INTEGERS}, ties={"a": ties})
+    assert found.numbers["worst_steps"] == pytest.approx(largest)
+    assert found.status == (MISMATCH if largest > 0.75 else AGREE)
+    elsewhere = compare_layers({"a": unrounded}, {"a": INTEGERS}, ties={"a": np.roll(ties, 1, axis=1), "b": ties})
+    assert elsewhere.numbers["worst_steps"] == pytest.approx(abs(off)), "each element has its own"
+    others = compare_layers({"a": unrounded}, {"a": INTEGERS}, ties={"b": ties})
+    assert others.numbers["worst_steps"] == pytest.approx(abs(off)), "each layer has its own"
+
+
 @pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_what_is_infinite_never_agrees(value: float) -> None:
     unrounded = off_by()
