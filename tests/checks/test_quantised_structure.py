@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
-from bench_plugin.pipeline.judge_quantised import BY_DISTANCE, BY_STABLE_INPUTS, IN_PLACE
+import numpy as np
+import pytest
+
+from bench_plugin.checks.equivalence import layers, prequantised
+from bench_plugin.compare.table import DEFAULTS
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.pipeline.judge_quantised import BY_DISTANCE, BY_STABLE_INPUTS, IN_PLACE, LayerResults
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.checks.test_openvino_sums import SCRIPT
 from tests.given_file import EQUIVALENCE, the_row, write_file
@@ -38,3 +45,21 @@ def test_where_that_changes_the_result_a_missing_branch_has_to_change_the_distan
     numbers = row_of(project, "openvino", 14)["numbers"]
     assert numbers["whole_by"] == BY_DISTANCE and numbers["accumulated"] > 0.5, "a rounding is left out in each sum"
     assert 1 < numbers["mutants"][BRANCH]["ratio"] < 5, "over that distance, and not in steps of the outputs"
+
+
+@pytest.mark.parametrize(
+    ("off", "faithful", "status"), [(0.4, True, AGREE), (1.2, True, MISMATCH), (1.2, False, AGREE)]
+)
+def test_a_layer_that_is_wrong_in_its_place_is_a_mismatch_where_the_model_runs_as_ever(
+    monkeypatch: pytest.MonkeyPatch, off: float, faithful: bool, status: str
+) -> None:
+    steps, nothing = np.arange(20.0), cast(Any, None)
+    results = LayerResults({"conv": steps + off}, {"conv": steps.astype("int8")})
+    inside = layers.Layers(results, nothing, nothing, faithful)
+    monkeypatch.setattr(layers, "in_place", lambda *_: inside)
+    run = cast(Any, SimpleNamespace(judge=SimpleNamespace(table=DEFAULTS)))
+    apart = Comparison(AGREE, numbers={"whole_by": BY_DISTANCE, "accumulated": 1.5})
+    found = prequantised._in_place(run, nothing, nothing, inside, nothing, apart)
+    assert found.status == status and found.numbers["accumulated"] == 1.5
+    assert found.numbers["whole_by"] == (IN_PLACE if faithful else BY_DISTANCE)
+    assert ("within it one is wrong: layer conv" in found.reason) == (status == MISMATCH)

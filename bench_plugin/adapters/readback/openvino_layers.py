@@ -287,7 +287,8 @@ class Reader:
             return  # the number of the first result of a tensor is that of all
         layer, kind = self._makers.get(_place(source)), source.get_element_type().get_type_name()
         if layer is not None and kind == "f32":
-            self.layers.made_floats(self.real(source), self._number(source), layer)
+            around = source.get_node().get_name() in self._around
+            self.layers.made_floats(self.real(source), self._number(source), layer, dynamic=around)
         elif layer is not None and kind in ("i32", "i64"):
             self.layers.made_numbers(self._unmoved(source), self._number(source))
 

@@ -62,18 +62,31 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
             apart, comparison = inside, replace(within, numbers={**within.numbers, "whole_by": IN_PLACE})
     if apart and comparison.status == AGREE:
         layers.note_mutants(run, apart)
-        if comparison.numbers["whole_by"] == BY_DISTANCE and _right_in_place(run, models, graph, apart, ran):
-            return replace(comparison, numbers={**comparison.numbers, "whole_by": IN_PLACE})
+        if comparison.numbers["whole_by"] == BY_DISTANCE:
+            return _in_place(run, models, graph, apart, ran, comparison)
     return comparison
 
 
-def _right_in_place(run: CellRun, models: CompiledModels, graph: Subject, apart: layers.Layers, ran: Done) -> bool:
-    """Whether every layer is right within the model, too, on what the model itself gave it: then none is missing."""
+def _in_place(
+    run: CellRun, models: CompiledModels, graph: Subject, apart: layers.Layers, ran: Done, comparison: Comparison
+) -> Comparison:
+    """The same where every layer is right within the model, too, on what the model itself gave it: none is missing.
+
+    One that is wrong there is a mismatch. Where the layers cannot be judged there, ``comparison`` is left as it is.
+    """
     inside = layers.in_place(run, models, graph, apart.made, ran)
-    if isinstance(inside, str) or not inside.faithful:
-        return False
+    if isinstance(inside, str):
+        run.log.flag(f"layers were not judged in their places: {inside}")
+        return comparison
+    if not inside.faithful:
+        return comparison
     found = inside.results
-    return compare_layers(found.unrounded, found.actual, found.exceptions, table=run.judge.table).status == AGREE
+    there = compare_layers(found.unrounded, found.actual, found.exceptions, table=run.judge.table)
+    numbers = {**comparison.numbers, **there.numbers, "whole_by": IN_PLACE}
+    if there.status == MISMATCH:
+        reason = f"every layer is right apart from the model, and within it one is wrong: {there.reason}"
+        return Comparison(MISMATCH, reason, numbers)
+    return replace(comparison, numbers=numbers)
 
 
 def structure_mutants(

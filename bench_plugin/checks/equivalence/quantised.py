@@ -210,19 +210,27 @@ def _with_fused_sums(
     """The layers and the verdict on them where what is added to something is no output; None if that is no help.
 
     It is none where the tool has no such sums, where the artefact runs another way all the same, and where the layers
-    are not right: which rounding a tool leaves out in a sum is not read, but known of its present version.
+    are not right: which rounding a tool leaves out in a sum is not read, but known of its present version. A flag of
+    the cell says why, but for the first.
     """
     rebuilt = layers.read_back(run, models, found, fused_sums=True)
-    if isinstance(rebuilt, str) or not rebuilt.meta["rebuild"]["inside"]:
+    if isinstance(rebuilt, str):
+        run.log.flag(f"with sums as they are nothing was read back: {rebuilt}")
+        return None
+    inside = rebuilt.meta["rebuild"]["inside"]
+    if not inside:
         return None
     read = layers.of_artefact(run, models, found, ran, rebuilt)
     if isinstance(read, str) or not read.faithful:
+        run.log.flag(
+            f"with sums as they are the layers were not run: {read if isinstance(read, str) else layers.UNFAITHFUL}"
+        )
         return None
     read, comparison = _layer_by_layer(run, read)
-    inside = {"inside": rebuilt.meta["rebuild"]["inside"]}
-    return (
-        None if comparison.status == MISMATCH else (read, replace(comparison, numbers={**comparison.numbers, **inside}))
-    )
+    if comparison.status == MISMATCH:
+        run.log.flag(f"with sums as they are a layer is wrong: {comparison.reason}")
+        return None
+    return read, replace(comparison, numbers={**comparison.numbers, "inside": inside})
 
 
 def _layer_by_layer(run: CellRun, read: layers.Layers) -> tuple[layers.Layers, Comparison]:
