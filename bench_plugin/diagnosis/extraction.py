@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench_plugin.agent.packs import PLAIN
 from bench_plugin.diagnosis.parts import CannotSay, Graph, Node, Origin, Part
 from bench_plugin.diagnosis.trial_tools import TrialTools
 from bench_plugin.reach.processes.leased_agent import Answer
@@ -31,11 +32,12 @@ class Extractor:
     def graph(self, *, bound: bool) -> Graph:
         """The evaluated file as a graph to extract from; ``bound`` replaces symbolic dimensions by sizes.
 
-        Raises CannotSay where the file cannot be evaluated.
+        Raises CannotSay where the file cannot be evaluated, or has a tensor of a type that numpy lacks.
         """
         origin = self._origin
         meta = {"binding": dict(origin.binding) if bound else None}
         opened = self._tools.call(SUBGRAPHS, "open", meta, {}, {"model.onnx": origin.path})
+        _check_types(opened.meta["types"])
         values = self._tools.evaluated(opened.files["exposed.onnx"], origin.arrays)
         found = dict(zip(opened.meta["exposed"], values.values(), strict=True))
         types = {**{name: _narrow(x.dtype.name) for name, x in found.items()}, **opened.meta["types"]}
@@ -164,6 +166,15 @@ class Extractor:
         target = self._folder / f"{os.urandom(4).hex()}{path.suffix}"
         shutil.move(path, target)
         return target
+
+
+def _check_types(types: Mapping[str, str]) -> None:
+    """Raises CannotSay for a tensor of a type that numpy lacks, whose values no part could be given or judged by."""
+    lacking = next(((name, dtype) for name, dtype in types.items() if dtype not in PLAIN), None)
+    if lacking is not None:
+        raise CannotSay(
+            "tensor {} is of type {}, which numpy lacks: such a graph cannot be taken apart".format(*lacking)
+        )
 
 
 def _narrow(dtype: str) -> str:

@@ -12,6 +12,7 @@ import pytest
 from bench_plugin.diagnosis.failure_signature import alike
 from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.adapters.real import written
 from tests.project import Project, make_project
 
 COMPILER = Path(__file__).parent.parent / "fake" / "broken_compiler.py"
@@ -122,6 +123,17 @@ def test_what_works_cannot_be_reduced(broken: Project, tools: Path) -> None:
     done = broken.bench("reduce", path, "--compiler", "broken", "--output", "found")
     assert done.returncode == 3
     assert "does not show the defect" in done.stderr
+
+
+def test_a_graph_of_types_that_numpy_lacks_cannot_be_taken_apart(broken: Project) -> None:
+    written(
+        """<ir_version: 10, opset_import: ["": 21]> g (float[2] x) => (float[2] y)
+        { t = Cast <to = 22> (x)  u = Cast <to = 1> (t)  y = Abs (u) }""",
+        broken.folder / "narrow.onnx",
+    )
+    done = broken.bench("reduce", "narrow.onnx", "--compiler", "broken", "--output", "found")
+    assert done.returncode == 3
+    assert "tensor t is of type int4, which numpy lacks: such a graph cannot be taken apart" in done.stderr
 
 
 def test_the_guilty_node_is_found_among_those_that_pass_its_error_on(broken: Project, tools: Path) -> None:

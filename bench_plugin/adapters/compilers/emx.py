@@ -12,16 +12,15 @@ import importlib
 import io
 import json
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench_plugin.adapters.c_code import c_library
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.c import building, glue, host, prototype
-from bench_plugin.agent.c.zig import CompilerFailed
 from bench_plugin.agent.contract import CompileCall, RunCall
-from bench_plugin.agent.toolkit import contractions, programs, samples, versions
+from bench_plugin.agent.toolkit import contractions, samples, versions
 from bench_plugin.agent.wire import Array
 
 ADAPTER = {
@@ -49,7 +48,12 @@ ADAPTER = {
         "float8_e5m2fnuz",
         "float8_e8m0fnu",
         "float4_e2m1fn",
+        "int4",
+        "uint4",
+        "int2",
+        "uint2",
     ],
+    "uses": ["c_library"],
     "errors": [{"package": "emx_onnx_cgen"}, {"exception": "CompilerFailed"}],
     "unsupported": [
         {"operation": "compile", "exception": "UnsupportedOpError", "pattern": ""},
@@ -66,6 +70,7 @@ CARRIERS = {
     "float": "float32", "double": "float64", "_Float16": "float16", "__bf16": "uint16", "bool": "bool", "_Bool": "bool",
     "int8_t": "int8", "int16_t": "int16", "int32_t": "int32", "int64_t": "int64",
     "uint8_t": "uint8", "uint16_t": "uint16", "uint32_t": "uint32", "uint64_t": "uint64",
+    "_BitInt(4)": "uint8", "_BitInt(2)": "uint8", "unsigned _BitInt(4)": "uint8", "unsigned _BitInt(2)": "uint8",
     "emx_float8e4m3fn_t": "uint8", "emx_float8e5m2_t": "uint8", "emx_float8e4m3fnuz_t": "uint8",
     "emx_float8e5m2fnuz_t": "uint8", "emx_float8e8m0fnu_t": "uint8", "emx_float4e2m1_t": "uint8",
 }  # fmt: skip
@@ -73,12 +78,12 @@ NAMED = {
     "__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8_e4m3fn", "emx_float8e5m2_t": "float8_e5m2",
     "emx_float8e4m3fnuz_t": "float8_e4m3fnuz", "emx_float8e5m2fnuz_t": "float8_e5m2fnuz",
     "emx_float8e8m0fnu_t": "float8_e8m0fnu", "emx_float4e2m1_t": "float4_e2m1fn",
+    "_BitInt(4)": "int4", "_BitInt(2)": "int2", "unsigned _BitInt(4)": "uint4", "unsigned _BitInt(2)": "uint2",
 }  # fmt: skip
+# Integers of 4 and 2 bits have a byte each. C leaves its upper bits open, in ml_dtypes they are 0: the bits that count.
+BITS = {"_BitInt(4)": 15, "_BitInt(2)": 3, "unsigned _BitInt(4)": 15, "unsigned _BitInt(2)": 3}
 # Those that the protocol has a name for.
 SENT = {"__bf16": "bfloat16", "emx_float8e4m3fn_t": "float8e4m3fn", "emx_float8e5m2_t": "float8e5m2"}
-# Types of C23 and later that older compilers lack. gcc 12 names _BitInt(4) in the line that it quotes, if at all: there
-# it is the only one that a number follows.
-LATE_TYPE = re.compile(r"error: (?:.*before numeric constant\n.*?(?=_BitInt\()|.*?)(_BitInt|__bf16|_Float16)")
 # emx's options that numbers depend on, which are as it has them.
 SWITCHES = ("fp32_accumulation_strategy", "fp16_accumulation_strategy", "replicate_ort_bugs", "truncate_weights_after")
 INTEGERS = frozenset({"QLinearConv", "QLinearMatMul", "ConvInteger", "MatMulInteger"})
@@ -141,7 +146,9 @@ class Adapter:
         flags = ["-" + call.option("optimisation", "O2"), standard]
         if local:
             flags += [*image_flags, *(host.half_flags(call.target) if "_Float16" in source else [])]
-            built = _library(call, gcc, flags, [*image_libraries, "-lm"])
+            made = c_library.library(call.folder, "model.c", flags, [*image_libraries, "-lm"], gcc)
+            switches: dict[str, object] = {"c_compiler": made.c_compiler, "flags": flags, "temporaries": "heap"}
+            built = building.Built(made.path, {}, switches)
         else:
             in_c = building.Model(call.folder, "model.c", ENTRY, parameters, digest)
             built = building.program(in_c, call.target, flags)
@@ -263,19 +270,6 @@ def _written(call: CompileCall, source: str, described: Mapping[str, Any], weigh
     return {name: call.path(name) for name in contents}
 
 
-def _library(call: CompileCall, gcc: str, flags: Sequence[str], libraries: Sequence[str]) -> building.Built:
-    """The shared library of ``model.c``. Raises Unsupported for types that this compiler lacks, CompilerFailed."""
-    flags, made = [*flags, "-w", "-fPIC", "-shared"], call.path("model.so")
-    said = programs.run([gcc, *flags, "model.c", "-o", made, *libraries], call.folder)
-    if said.status:
-        late = LATE_TYPE.search(said.text)
-        message = next((line for line in said.text.splitlines() if "error:" in line), said.text.strip()[-500:])
-        if late:
-            raise Unsupported("%s does not take %s: %s" % (host.version(gcc), late[1], message))
-        raise CompilerFailed("%s ended with status %d: %s" % (os.path.basename(gcc), said.status, message))
-    return building.Built(made, {}, {"c_compiler": host.version(gcc), "flags": flags, "temporaries": "heap"})
-
-
 def _freeze(model: Any, binding: Mapping[str, int]) -> None:
     """Give symbolic dimensions their sizes. The shapes in the file of intermediate tensors are removed as outdated."""
     bound = False
@@ -338,7 +332,7 @@ def _prepared(
             kind = np.dtype(CARRIERS[row["type"]])
             # Elements that it does not write read as NaN or -1, not as a zero that may happen to be right.
             block = np.full(max(1, int(np.prod(inner))) * kind.itemsize, 255, dtype=np.uint8)
-            results.append((block, kind, shape))
+            results.append((block, kind, shape, BITS.get(row["type"])))
             arguments.append(ctypes.c_void_p(block.ctypes.data))
     function.restype = None
     return functools.partial(function, *arguments), results, held
@@ -349,8 +343,10 @@ def _outputs(results: list[Any]) -> list[Any]:
     import numpy as np
 
     ys = []
-    for block, kind, shape in results:
+    for block, kind, shape, bits in results:
         flat = block.astype(bool) if kind == np.dtype(bool) else block.view(kind)
+        if bits is not None:
+            flat &= bits
         ys.append(flat[: int(np.prod(shape))].reshape(shape))
     return ys
 

@@ -1,0 +1,1 @@
+"""What compilers quantised, read back from their artefacts."""
