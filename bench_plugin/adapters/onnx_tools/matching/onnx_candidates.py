@@ -9,6 +9,7 @@ from typing import Any
 
 from bench_plugin.adapters.onnx_tools.matching import onnx_chains
 from bench_plugin.adapters.onnx_tools.matching.onnx_chains import CONTRACTIONS
+from bench_plugin.adapters.onnx_tools.matching.onnx_norms import SCALE, SHIFT
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
 from bench_plugin.adapters.onnx_tools.shared import onnx_grouped
 from bench_plugin.agent.toolkit import versions
@@ -20,7 +21,7 @@ ADAPTER = {
     "title": "Constants of a file as a converter writes them",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_chains", "onnx_computed", "onnx_grouped"],
+    "uses": ["onnx_chains", "onnx_computed", "onnx_grouped", "onnx_norms"],
 }
 
 FLOAT = 1
@@ -41,7 +42,8 @@ class Candidate:
     says of a part of the weights of grouped convolutions, [groups, ...], of which output and input of each group it is.
     ``taken`` is a contraction, the number of what is in front of it (:func:`onnx_chains.in_front`) and a factor
     [channels]: it holds the product of the three. ``attribute`` is the operator and the name of one that
-    has the number.
+    has the number. ``norm`` is the output of a BatchNormalization, and which of its two constants stands for what it
+    multiplies by or adds.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Candidate:
     piece: tuple[int, int] | None = None
     taken: tuple[Any, int, Any] | None = None
     attribute: tuple[str, str] | None = None
+    norm: tuple[str, int] | None = None
 
 
 Found = tuple[Candidate, tuple[int, ...]]  # a constant of the file, and the order of its axes
@@ -121,8 +124,8 @@ def candidates(graph: Any, known: Mapping[str, Any]) -> Iterator[Candidate]:
         if node.op_type == "BatchNormalization" and node.input[1] in known:
             step = onnx_chains.per_channel(node, known, known[node.input[1]].size, 1)
             if step is not None:
-                yield Candidate(node.input[1], step[1])
-                yield Candidate(step[0], step[2], terms=step[3])
+                yield Candidate(node.input[1], step[1], norm=(node.output[0], SCALE))
+                yield Candidate(step[0], step[2], terms=step[3], norm=(node.output[0], SHIFT))
         yield from _sums(graph, node, known)
         if node.op_type == "Div" and node.input[1] in known and known[node.input[1]].all():
             yield Candidate(node.input[1], 1 / known[node.input[1]], inverse=True)

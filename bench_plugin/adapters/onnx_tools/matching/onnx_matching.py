@@ -12,6 +12,7 @@ from bench_plugin.adapters.onnx_tools.matching import (
     onnx_alike,
     onnx_biases,
     onnx_candidates,
+    onnx_norms,
     onnx_replaced,
 )
 from bench_plugin.adapters.onnx_tools.matching.onnx_alike import HALF
@@ -40,6 +41,7 @@ ADAPTER = {
         "onnx_chains",
         "onnx_computed",
         "onnx_grouped",
+        "onnx_norms",
         "onnx_replaced",
     ],
     "errors": [{"package": "onnx"}],
@@ -123,6 +125,7 @@ class _Matching:
         self._biased: dict[str, Candidate] = {}  # those that hold what is added in front of their layer
         self._attributes: dict[tuple[str, str, float], float] = {}
         self._pieces: dict[str, dict[tuple[int, int], tuple[Row, Any]]] = {}
+        self._norms: dict[tuple[str, int], tuple[Row, Any]] = {}  # what a norm multiplies by and adds
 
     def add(self, name: str) -> None:
         """Find a constant of the artefact among those of the file."""
@@ -153,6 +156,7 @@ class _Matching:
             self.arrays.pop(f"file:{name}", None)
         for name, parts in self._pieces.items():
             self._put_together(name, parts)
+        self._put_back_norms()
         onnx_biases.take_out(file.graph, self._biased, self._replaced, file.known)
         often = _read_often(file.graph)
         for row in self.rows:
@@ -243,6 +247,9 @@ class _Matching:
         if candidate.piece is not None:
             self._pieces.setdefault(candidate.name, {})[candidate.piece] = row, real
             return
+        if candidate.norm is not None:
+            self._norms[candidate.norm] = row, real
+            return
         if candidate.attribute:
             self._attributes[*candidate.attribute, float(candidate.values)] = float(real)
         if candidate.attribute or candidate.name == onnx_alike.REPEATING:
@@ -270,6 +277,15 @@ class _Matching:
         if candidate.name in self._file.outputs:  # a sum's or a Concat's constant may have the step of another range
             row["reach"] = max(0.0, onnx_alike.most_off(values, numpy.broadcast_to(0.0, values.shape), step))
         return row
+
+    def _put_back_norms(self) -> None:
+        """Replace the constants of norms by those that give what the artefact multiplies by and adds."""
+        read = {key: real for key, (_, real) in self._norms.items()}
+        vectors = {name: self._replaced[name] for name in self._vectors & self._replaced.keys()}
+        for name, values, key in onnx_norms.put_back(self._file.graph, read, vectors, self._file.known):
+            self._replaced[name] = values
+            self._vectors.add(name)
+            self._norms[key][0]["replaced"] = True
 
     def _put_together(self, name: str, parts: Mapping[tuple[int, int], tuple[Row, Any]]) -> None:
         """Replace the weights of a grouped convolution by the parts that were read back, if none is missing."""
