@@ -11,9 +11,10 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
+from bench_plugin.adapters.readback import ncnn_weights
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported, VersionSkew
-from bench_plugin.agent.contract import CompileCall, CompilerCall, Port, RunCall
+from bench_plugin.agent.contract import CompileCall, CompilerCall, Port, RebuildCall, RunCall
 from bench_plugin.agent.toolkit import programs, samples, versions
 
 ADAPTER = {
@@ -23,8 +24,9 @@ ADAPTER = {
     "title": "ncnn",
     "distribution": "ncnn",
     "distributions": ["pnnx"],
-    "operations": ["compile", "run"],
+    "operations": ["compile", "run", "rebuild"],
     "imports": ["ncnn"],
+    "uses": ["ncnn_weights"],
     "operators": True,
     "takes": ["onnx"],
     "precisions": {
@@ -196,6 +198,12 @@ class Adapter:
             return ys
 
         return samples.answered(call, run, inputs, {"switches": _read_back(net)})
+
+    def rebuild(self, call: RebuildCall) -> Reply:
+        """The weights of ``model.bin`` in float16; everything else in it is float32."""
+        call.stage("build")
+        with open(call.files["model.param"], encoding="utf-8") as graph, open(call.files["model.bin"], "rb") as weights:
+            return ncnn_weights.rebuilt(graph.read(), weights.read()).reply()
 
     def _opened(self, call: CompilerCall, graph: str, weights: str) -> Any:
         switches = self._switches(call)
