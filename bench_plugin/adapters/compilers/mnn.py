@@ -122,7 +122,8 @@ class Adapter:
         wide = sorted({port.dtype for port in call.input_ports if NARROW_FLOATS.match(port.dtype)})
         notes = [f"MNN computes {name} in float32" for name in wide]
         meta: dict[str, object] = {
-            "effective": "", "integer": "", "portable": True, "notes": notes, "placement": placement,
+            "effective": "", "integer": "", "portable": True, "dynamic": "preserved", "notes": notes,
+            "placement": placement,
             "switches": {**options, "converter": switches, "precision": "high", "memory": "normal"},
         }  # fmt: skip
         return Reply(meta, files={"model.mnn": path})
