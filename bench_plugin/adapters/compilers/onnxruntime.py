@@ -7,7 +7,7 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -348,14 +348,23 @@ def _contents(path: str) -> tuple[list[str], dict[str, int]]:
     The file is removed then, as are its weights.
     """
     onnx = importlib.import_module("onnx")
-    graph = onnx.load(path, load_external_data=False).graph
-    found = [node.op_type for node in graph.node]
-    carriers = Counter(filter(None, (_carrier(node, graph) for node in graph.node)))
+    graphs = list(_graphs(onnx.load(path, load_external_data=False).graph))
+    found = [node.op_type for graph in graphs for node in graph.node]
+    carriers = Counter(filter(None, (_carrier(node, graph) for graph in graphs for node in graph.node)))
     os.remove(path)
     beside = os.path.join(os.path.dirname(path), BESIDE)
     if os.path.exists(beside):
         os.remove(beside)
     return found, dict(carriers)
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """A graph, and those that its nodes have (bodies of Loop, Scan and If), at any depth."""
+    yield graph
+    for node in graph.node:
+        for one in node.attribute:
+            for inner in (*([one.g] if one.HasField("g") else []), *one.graphs):
+                yield from _graphs(inner)
 
 
 def _carrier(node: Any, graph: Any) -> str:

@@ -7,11 +7,12 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from bench_plugin.adapters.readback import openvino_layers
+from bench_plugin.adapters.readback import openvino_executed, openvino_layers
+from bench_plugin.adapters.readback.openvino_executed import HEAVY, INTEGERS
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
 from bench_plugin.agent.contract import ORIGINAL, QDQ, CompileCall, CompilerCall, RebuildCall, RunCall, TimeCall
 from bench_plugin.agent.toolkit import contractions, samples, versions
@@ -25,7 +26,7 @@ ADAPTER = {
     "distributions": ["nncf"],
     "operations": ["compile", "run", "rebuild"],
     "imports": ["openvino"],
-    "uses": ["openvino_layers"],
+    "uses": ["openvino_executed", "openvino_layers"],
     "operators": True,
     "takes": ["onnx"],
     # It has no type of two bits, and says so.
@@ -66,7 +67,6 @@ FEW_BITS = {
 }  # its names of the weights
 HINTS = {"fp32": "f32", "bf16": "bf16", **dict.fromkeys(("w8a8", *FEW_BITS), "f32")}
 PRECISIONS = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
-INTEGERS = frozenset({"i8", "u8"})
 ASKED = {
     "fp32": frozenset({"f32"}), "bf16": frozenset({"bf16"}), "w8a8": INTEGERS,
     **dict.fromkeys(FEW_BITS, INTEGERS | {"f32"}),
@@ -91,7 +91,6 @@ BYTE = 8
 
 # Layers that compute nothing: constants, borders, conversions between formats.
 PASSIVE = frozenset({"Input", "Output", "Const", "Reorder", "Reshape", "Convert", "FakeQuantize"})
-HEAVY = frozenset({"Convolution", "Deconvolution", "FullyConnected", "MatMul", "RNNSeq", "RNNCell", "LSTMSequence"})
 
 # Lines before the one that says what is wrong, and the one of them that says of which operator.
 PREAMBLE = re.compile(
@@ -110,8 +109,8 @@ class Adapter:
 
     def __init__(self) -> None:
         self._key: Any = None
+        self._model: Any = None
         self._compiled: Any = None
-        self._types: frozenset[str] = frozenset()
 
     def versions(self) -> dict[str, str]:
         """Versions of the distributions that take part."""
@@ -119,7 +118,7 @@ class Adapter:
 
     def reset(self) -> None:
         """Forget the model."""
-        self._key = self._compiled = None
+        self._key = self._model = self._compiled = None
 
     def compile(self, call: CompileCall) -> Reply:
         """``model.xml`` and ``model.bin``, once the processor's plugin could compile them.
@@ -143,7 +142,7 @@ class Adapter:
         xml = call.path("model.xml")
         # By default the weights of the file would be rounded to float16.
         openvino.save_model(model, xml, compress_to_fp16=False)
-        meta = _findings(compiled, call.precision, _types(model), capabilities)
+        meta = _findings(compiled, call.precision, model, capabilities)
         if call.precision in FEW_BITS:
             meta["placement"].update(_carriers(compiled, call))
         meta["switches"] = {**_read_back(compiled), **switches, "capabilities": capabilities}
@@ -168,7 +167,7 @@ class Adapter:
             own = compiled.create_infer_request() if _streams(call) > 1 else request  # it answers one call at a time
             return partial(own.infer, tensors), lambda _: [_array(own.get_output_tensor(index)) for index in count]
 
-        meta = {**_findings(compiled, call.precision, self._types), "shims": shims}
+        meta = {**_findings(compiled, call.precision, self._model), "shims": shims}
         return samples.answered(call, run, [given[name] for name in taken], meta, bind)
 
     def rebuild(self, call: RebuildCall) -> Reply:
@@ -193,8 +192,7 @@ class Adapter:
                 self._compiled = core.compile_model(model, "CPU", _settings(call))
             except RuntimeError as error:
                 raise _readable(error) from None
-            self._types = _types(model)
-            self._key = key
+            self._model, self._key = model, key
         return self._compiled
 
 
@@ -336,51 +334,43 @@ def _types(model: Any) -> frozenset[str]:
     return frozenset(port.get_element_type().get_type_name() for node in model.get_ops() for port in node.outputs())
 
 
-def _layers(compiled: Any) -> Iterator[tuple[str, str, str]]:
-    """Kind, primitive and precision of each layer as it is executed."""
-    for layer in compiled.get_runtime_model().get_ordered_ops():
-        said = layer.get_rt_info()
-        kind, primitive, precision = (
-            str(said[key].value) for key in ("layerType", "primitiveType", "runtimePrecision")
-        )
-        yield kind, primitive, precision
-
-
 def _carriers(compiled: Any, call: CompileCall) -> dict[str, object]:
     """In which types the weights of few bits are held: that of a layer, as it is executed, is that of its weights."""
-    found = Counter(where for kind, _, where in _layers(compiled) if kind in HEAVY)
+    found = Counter(layer.precision for layer in openvino_executed.layers(compiled) if layer.kind in HEAVY)
     return contractions.carried(found, FEW_BITS[call.precision], in_float=call.graph == QDQ)
 
 
-def _findings(compiled: Any, precision: str, own: frozenset[str], capabilities: Sequence[str] = ()) -> dict[str, Any]:
+def _findings(compiled: Any, precision: str, model: Any, capabilities: Sequence[str] = ()) -> dict[str, Any]:
     """Effective precision, integer or simulated, and placement, all read from the compiled model.
 
-    Raises Unsupported when floating-point layers run in another precision than the call's; ``own`` are the
-    types of the model itself, since a layer that reads the file's float16 says float16 whatever it computes in.
+    Raises Unsupported when floating-point layers run in another precision than the call's; those of the model itself
+    are none, since a layer that reads the file's float16 says float16 whatever it computes in.
     """
     asked = ASKED[precision]
-    computing = [row for row in _layers(compiled) if row[0] not in PASSIVE and row[2] in PRECISIONS.keys() | INTEGERS]
-    wanted = [row for row in computing if row[2] in asked]
-    heavy = [row for row in computing if row[0] in HEAVY]
-    heavy_wanted = [row for row in heavy if row[2] in asked]
+    known = PRECISIONS.keys() | INTEGERS
+    executed = list(openvino_executed.layers(compiled))
+    computing = [one for one in executed if one.kind not in PASSIVE and one.precision in known]
+    wanted = [one for one in computing if one.precision in asked]
+    heavy = [one for one in computing if one.kind in HEAVY]
+    heavy_wanted = [one for one in heavy if one.precision in asked]
     ran = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-    foreign = {row[2] for row in computing} - {HINTS[precision], "f32"} - INTEGERS - own
+    foreign = {one.precision for one in computing} - {HINTS[precision], "f32"} - INTEGERS - _types(model)
     if ran != HINTS[precision] or foreign or (precision == "bf16" and computing and not wanted):
         actual = PRECISIONS.get(ran, ran) if ran != HINTS[precision] else ", ".join(sorted(foreign)) or "fp32"
         can = f" (the processor has {', '.join(capabilities)})" if capabilities else ""
         raise Unsupported(f"asked {precision}, ran {actual}{can}")
-    fallback = Counter(f"{kind} in {where}" for kind, _, where in computing if where not in asked)
+    fallback = Counter(f"{one.kind} in {one.precision}" for one in computing if one.precision not in asked)
     placement: dict[str, object] = {
         "requested": len(wanted) / len(computing) if computing else 1.0, "nodes": len(computing), "counted_by": "type",
         "requested_heavy": len(heavy_wanted) / len(heavy) if heavy else 1.0, "heavy": len(heavy),
         "fallback": [f"{count} x {what}" for what, count in sorted(fallback.items())],
     }  # fmt: skip
-    counts = contractions.counted((kind, where in INTEGERS) for kind, _, where in heavy)
+    counts = contractions.counted(openvino_executed.contractions(model, executed))
     placement.update(contractions.placed(counts))
-    placement["effective_layers"] = dict(sorted(Counter(where for _, _, where in computing).items()))
+    placement["effective_layers"] = dict(sorted(Counter(one.precision for one in computing).items()))
     simulated = "integer" if wanted else "simulated"  # of a model without contractions
     integer = "" if precision not in ("w8a8", "w4a8") else contractions.integer(counts) or simulated
-    winograd = sum("wino" in primitive for _, primitive, _ in computing)
+    winograd = sum("wino" in one.primitive for one in computing)
     return {
         "effective": "fp32" if integer == "simulated" else precision, "integer": integer, "placement": placement,
         "notes": [f"{winograd} convolutions by Winograd"] if winograd else [],
