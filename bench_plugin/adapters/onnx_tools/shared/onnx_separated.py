@@ -79,9 +79,7 @@ def separated(onnx: Any, model: Any) -> Any:
     given = dict(zip(names, apart.graph.output))
     types = _typed(onnx, model)
     del apart.graph.output[len(names) :]
-    for node in apart.graph.node:
-        if node.op_type == "DequantizeLinear" and node.input[0] in names:
-            node.input[0] += GIVEN
+    _read_instead(apart.graph, {name: name + GIVEN for name in names})
     for name in names:
         value = onnx.ValueInfoProto()
         value.CopyFrom(given[name])
@@ -167,10 +165,21 @@ def _wide(onnx: Any, graph: Any, value: Any) -> Any:
 
 def _narrowed(onnx: Any, graph: Any, name: str, kind: int) -> None:
     """Cast an input of eight bits to the narrower type that the nodes after it take."""
-    for node in graph.node:
-        if node.op_type == "DequantizeLinear" and node.input[0] == name:
-            node.input[0] = name + "_narrow"
+    _read_instead(graph, {name: name + "_narrow"})
     graph.node.insert(0, onnx.helper.make_node("Cast", [name], [name + "_narrow"], to=kind))
+
+
+def _read_instead(graph: Any, names: Mapping[str, str]) -> None:
+    """Let every node read the second name for the first, be it a DequantizeLinear or an operator of integers.
+
+    Those that make an output read what they did.
+    """
+    outputs = {value.name for value in graph.output}
+    for node in graph.node:
+        if outputs & set(node.output) and node.op_type == "Cast":
+            continue
+        for place, name in enumerate(node.input):
+            node.input[place] = names.get(name, name)
 
 
 def _along(node: Any, rank: int, scale: Any) -> list[int]:

@@ -1,0 +1,40 @@
+"""A file whose layers are QLinearConv and its like: each layer's reference takes the integers that the tool had."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench_plugin.reach.environments.toolchains import Toolchains
+from tests.given_file import EQUIVALENCE, the_row, write_file
+from tests.project import Project
+
+# A convolution of integers, then one of which the mean is quantised again.
+MAKE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(7)
+known = {"w": rng.integers(-60, 60, (6, 3, 3, 3)).astype("int8"), "v": rng.integers(-60, 60, (8, 6, 3, 3)).astype("int8"),
+         "n": np.int8(0), "ws": np.float32(0.004), "xs": np.float32(0.03), "cs": np.float32(0.02),
+         "ds": np.float32(0.03), "ms": np.float32(0.008), "z": np.uint8(128)}
+conv = lambda x, xs, w, ys, y: h.make_node("QLinearConv", [x, xs, "z", w, "ws", "n", ys, "z"], [y])
+nodes = [h.make_node("QuantizeLinear", ["x", "xs", "z"], ["q"]), conv("q", "xs", "w", "cs", "c"),
+         conv("c", "cs", "v", "ds", "d"), h.make_node("DequantizeLinear", ["d", "ds", "z"], ["e"]),
+         h.make_node("GlobalAveragePool", ["e"], ["m"]), h.make_node("QuantizeLinear", ["m", "ms", "z"], ["mq"]),
+         h.make_node("DequantizeLinear", ["mq", "ms", "z"], ["y"])]
+tensors = [numpy_helper.from_array(np.asarray(values), name) for name, values in known.items()]
+graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 3, 10, 10])],
+                     [h.make_tensor_value_info("y", 1, [1, 8, 1, 1])], tensors)
+model = h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8)
+onnx.checker.check_model(model, full_check=True)
+onnx.save(model, sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("compiler", ["onnxruntime", "tract"])
+def test_layers_of_operators_of_integers_are_judged(project: Project, compiler: str) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx")
+    row = the_row(project.run(f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "qdq"))
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["worst_steps"] <= 0.51
