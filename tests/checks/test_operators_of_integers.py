@@ -14,7 +14,8 @@ import sys
 import numpy as np, onnx
 from onnx import helper as h, numpy_helper
 rng = np.random.default_rng(7)
-known = {"w": rng.integers(-60, 60, (6, 3, 3, 3)).astype("int8"), "v": rng.integers(-60, 60, (8, 6, 3, 3)).astype("int8"),
+known = {"w": rng.integers(-60, 60, (6, 3, 3, 3)).astype("int8"),
+         "v": rng.integers(-60, 60, (8, 6, 3, 3)).astype("int8"),
          "n": np.int8(0), "ws": np.float32(0.004), "xs": np.float32(0.03), "cs": np.float32(0.02),
          "ds": np.float32(0.03), "ms": np.float32(0.008), "z": np.uint8(128)}
 conv = lambda x, xs, w, ys, y: h.make_node("QLinearConv", [x, xs, "z", w, "ws", "n", ys, "z"], [y])

@@ -11,7 +11,8 @@ import pytest
 
 from bench_plugin.checks.equivalence import layers, prequantised
 from bench_plugin.compare.table import DEFAULTS
-from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge_quantised import BY_DISTANCE, BY_STABLE_INPUTS, IN_PLACE, LayerResults
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.checks.test_openvino_sums import SCRIPT
@@ -47,19 +48,78 @@ def test_where_that_changes_the_result_a_missing_branch_has_to_change_the_distan
     assert 1 < numbers["mutants"][BRANCH]["ratio"] < 5, "over that distance, and not in steps of the outputs"
 
 
+NUMBERS = {"whole_by": BY_DISTANCE, "accumulated": 1.5}
+
+
+def in_place(
+    monkeypatch: pytest.MonkeyPatch, apart: Comparison, off: np.ndarray[Any, Any], *, faithful: bool = True
+) -> Comparison:
+    """The verdict ``apart``, settled by a layer that is so many steps ``off`` in its place."""
+    steps, nothing = np.arange(float(off.size)) % 100, cast(Any, None)
+    results = LayerResults({"conv": steps + off}, {"conv": steps.astype("int8")})
+    inside = layers.Layers(results, nothing, nothing, faithful)
+    monkeypatch.setattr(layers, "in_place", lambda *_: inside)
+    run = cast(Any, SimpleNamespace(judge=SimpleNamespace(table=DEFAULTS)))
+    return prequantised._in_place(run, nothing, nothing, inside, nothing, apart)
+
+
 @pytest.mark.parametrize(
     ("off", "faithful", "status"), [(0.4, True, AGREE), (1.2, True, MISMATCH), (1.2, False, AGREE)]
 )
 def test_a_layer_that_is_wrong_in_its_place_is_a_mismatch_where_the_model_runs_as_ever(
     monkeypatch: pytest.MonkeyPatch, off: float, faithful: bool, status: str
 ) -> None:
-    steps, nothing = np.arange(20.0), cast(Any, None)
-    results = LayerResults({"conv": steps + off}, {"conv": steps.astype("int8")})
-    inside = layers.Layers(results, nothing, nothing, faithful)
-    monkeypatch.setattr(layers, "in_place", lambda *_: inside)
-    run = cast(Any, SimpleNamespace(judge=SimpleNamespace(table=DEFAULTS)))
-    apart = Comparison(AGREE, numbers={"whole_by": BY_DISTANCE, "accumulated": 1.5})
-    found = prequantised._in_place(run, nothing, nothing, inside, nothing, apart)
+    found = in_place(monkeypatch, Comparison(AGREE, numbers=NUMBERS), np.full(20, off), faithful=faithful)
     assert found.status == status and found.numbers["accumulated"] == 1.5
     assert found.numbers["whole_by"] == (IN_PLACE if faithful else BY_DISTANCE)
     assert ("within it one is wrong: layer conv" in found.reason) == (status == MISMATCH)
+
+
+@pytest.mark.parametrize(
+    ("most", "faithful", "status"),
+    [(0.4, True, AGREE), (0.7, True, UNVERIFIED), (0.4, False, UNVERIFIED), (1.2, True, MISMATCH)],
+)
+def test_what_nothing_bounds_is_settled_by_layers_in_their_places(
+    monkeypatch: pytest.MonkeyPatch, most: float, faithful: bool, status: str
+) -> None:
+    apart = unverified(Unverified.ILL_CONDITIONED, "nothing bounds it", NUMBERS)
+    off = np.zeros(1000)
+    off[0] = most  # one element of a thousand may be a mistake that adds up
+    found = in_place(monkeypatch, apart, off, faithful=faithful)
+    assert found.status == status
+    assert found.numbers["whole_by"] == (IN_PLACE if status != UNVERIFIED else BY_DISTANCE)
+    assert any("in its place" in note for note in found.notes) == (status == AGREE)
+
+
+# Some results lie beside the middle of two steps by less than float32 tells, and emx rounds those to the other side. The
+# file was quantised before: nothing says how far the quantisation itself is from an unrounded model.
+TIES = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(5)
+known = {"s": np.float32(0.1), "z": np.int8(0), "ws": np.float32(0.05)}
+nodes, last = [], "x"
+for number in range(6):
+    known[f"w{number}"] = rng.integers(-9, 10, (12, 12)).astype("int8")
+    nodes += [h.make_node("QuantizeLinear", [last, "s", "z"], [f"q{number}"]),
+              h.make_node("DequantizeLinear", [f"q{number}", "s", "z"], [f"d{number}"]),
+              h.make_node("DequantizeLinear", [f"w{number}", "ws", "z"], [f"v{number}"]),
+              h.make_node("MatMul", [f"d{number}", f"v{number}"], [f"m{number}"])]
+    last = f"m{number}"
+nodes += [h.make_node("QuantizeLinear", [last, "s", "z"], ["q"]),
+          h.make_node("DequantizeLinear", ["q", "s", "z"], ["y"])]
+tensors = [numpy_helper.from_array(np.asarray(values), name) for name, values in known.items()]
+graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 12])],
+                     [h.make_tensor_value_info("y", 1, [1, 12])], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+
+
+def test_a_file_that_was_quantised_before_is_settled_in_place(project: Project) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), TIES, "net.onnx")
+    row = the_row(project.run("--compilers=emx", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "qdq"))
+    assert row["status"] == "supported", row["reason"]
+    assert row["numbers"]["whole_by"] == IN_PLACE
+    assert "every layer is right in its place; end to end single steps add up" in row["flags"]

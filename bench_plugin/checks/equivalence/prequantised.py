@@ -60,19 +60,20 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
         if within.status != MISMATCH:
             run.log.flag(f"layers are compared within the model; compiled apart: {comparison.reason}")
             apart, comparison = inside, replace(within, numbers={**within.numbers, "whole_by": IN_PLACE})
+    if apart and comparison.status != MISMATCH and comparison.numbers["whole_by"] == BY_DISTANCE:
+        comparison = _in_place(run, models, graph, apart, ran, comparison)
     if apart and comparison.status == AGREE:
         layers.note_mutants(run, apart)
-        if comparison.numbers["whole_by"] == BY_DISTANCE:
-            return _in_place(run, models, graph, apart, ran, comparison)
     return comparison
 
 
 def _in_place(
     run: CellRun, models: CompiledModels, graph: Subject, apart: layers.Layers, ran: Done, comparison: Comparison
 ) -> Comparison:
-    """The same where every layer is right within the model, too, on what the model itself gave it: none is missing.
+    """The verdict on layers within the model, on what the model itself gave them: where all are right, none is missing.
 
-    One that is wrong there is a mismatch. Where the layers cannot be judged there, ``comparison`` is left as it is.
+    That settles what single steps add up to, too, where nothing else does. A layer that is wrong there is a mismatch.
+    Where the layers cannot be judged there, or one is more than a rounding off, ``comparison`` is left as it is.
     """
     inside = layers.in_place(run, models, graph, apart.made, ran)
     if isinstance(inside, str):
@@ -86,7 +87,11 @@ def _in_place(
     if there.status == MISMATCH:
         reason = f"every layer is right apart from the model, and within it one is wrong: {there.reason}"
         return Comparison(MISMATCH, reason, numbers)
-    return replace(comparison, numbers=numbers)
+    if comparison.status == AGREE:
+        return replace(comparison, numbers=numbers)
+    if there.status != AGREE or found.beyond_rounding(run.judge.table):
+        return comparison
+    return Comparison(AGREE, "", numbers, notes=("every layer is right in its place; end to end single steps add up",))
 
 
 def structure_mutants(
