@@ -91,7 +91,7 @@ def test_what_nothing_bounds_is_settled_by_layers_in_their_places(
     assert any("in its place" in note for note in found.notes) == (status == AGREE)
 
 
-# Some results lie beside the middle of two steps by less than float32 tells, and emx rounds those to the other side. The
+# Some results lie beside the middle of two steps by less than float32 tells; emx rounds those to the other side. The
 # file was quantised before: nothing says how far the quantisation itself is from an unrounded model.
 TIES = """
 import sys

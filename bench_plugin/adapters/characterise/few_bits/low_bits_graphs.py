@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, quantisers
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.contract import PrepareCall
@@ -31,7 +32,7 @@ ADAPTER = {
     "title": "Models of few bits",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["low_bits", "quantisers"],
+    "uses": ["low_bits", "onnx_names", "quantisers"],
 }
 
 MINMAX = "minmax"
@@ -93,14 +94,15 @@ def preprocessed(call: PrepareCall, source: str) -> str:
         source = whole
     path = call.path("prepared.onnx")
     shape_inference.quant_pre_process(source, path, skip_symbolic_shape=True)
-    model = onnx.load(path)
-    if _store_casts(onnx, model.graph) + _widen_biases(onnx, model.graph):
-        onnx.save(model, path)
+    model = onnx_names.loaded(onnx, path)
+    _store_casts(onnx, model.graph)
+    _widen_biases(onnx, model.graph)
+    onnx.save(model, path)
     return path
 
 
-def _store_casts(onnx: Any, graph: Any) -> int:
-    """Store constants in the type that a Cast gives them, and return how many: quantisers take stored weights alone.
+def _store_casts(onnx: Any, graph: Any) -> None:
+    """Store constants in the type that a Cast gives them: quantisers take stored weights alone.
 
     The preparation makes such casts of the weights of a file that computes in float16.
     """
@@ -111,23 +113,20 @@ def _store_casts(onnx: Any, graph: Any) -> int:
         values = onnx.numpy_helper.to_array(stored[node.input[0]]).astype(kind)
         graph.initializer.append(onnx.numpy_helper.from_array(values, node.output[0]))
         graph.node.remove(node)
-    return len(casts)
 
 
-def _widen_biases(onnx: Any, graph: Any) -> int:
-    """Repeat the single number that a Gemm adds for each of its channels, and return how many there were.
+def _widen_biases(onnx: Any, graph: Any) -> None:
+    """Repeat the single number that a Gemm adds for each of its channels.
 
     Of such a number ONNX Runtime's quantiser fails per channel, and of one that beta multiplies by 0, as JAX's exporter
     writes, it makes a scale of 0 (docs/findings/onnxruntime_quantiser_gemm_bias.py): that is left out.
     """
     stored = {tensor.name: tensor for tensor in graph.initializer}
-    found = 0
     for node in graph.node:
         if node.op_type != "Gemm" or len(node.input) < 3 or node.input[2] not in stored:
             continue
         if any(one.name == "beta" and one.f == 0 for one in node.attribute):
             del node.input[2]
-            found += 1
             continue
         if node.input[1] not in stored:
             continue
@@ -137,8 +136,6 @@ def _widen_biases(onnx: Any, graph: Any) -> int:
             name = f"{node.input[2]}_{node.output[0]}_wide"
             graph.initializer.append(onnx.numpy_helper.from_array(bias.reshape(1).repeat(channels), name))
             node.input[2] = name
-            found += 1
-    return found
 
 
 class _Weights:

@@ -15,6 +15,8 @@ ADAPTER = {
     "operations": [],
 }
 
+PLAIN_WEIGHTS = 4  # the version of the format from which on weights need not be inputs, too
+
 
 class Adapter:
     """Remembers nothing; the adapters that use this file take its functions."""
@@ -28,8 +30,12 @@ class Adapter:
 
 
 def loaded(onnx: Any, path: str) -> Any:
-    """The model; weights that old exporters list as inputs too, so that callers may replace them, are plain weights."""
+    """The model; weights that old exporters list as inputs too, so that callers may replace them, are plain weights.
+
+    Versions of the format before 4 have no such ones, nor what is made of the model later.
+    """
     model = onnx.load(path)
+    model.ir_version = max(model.ir_version, PLAIN_WEIGHTS)
     weights = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in weights]
     del model.graph.input[:]
