@@ -1,7 +1,7 @@
-"""IREE 3.13.0 (arguable): Atan is up to 16 units in the last place off.
+"""IREE 3.13.0 (arguable): Atan is up to 41 units in the last place off.
 
 Rule: none states a bound; ONNX Atan 7 names the function, and this project wants 4 ULP (docs/operators.md).
-Most numbers are within 1 ULP; those near 0.606 are 16 off.
+Most numbers are within 1 ULP; those between 0.5 and 0.66 are up to 41 off, most at 0.66.
 Upstream: none known.
 Needs iree-base-compiler==3.13.0 and iree-base-runtime==3.13.0, onnx and numpy.
 Ends with 1 while the defect shows, with 0 when it is gone.
@@ -31,10 +31,11 @@ def run(text, *inputs):
     return runtime.load_vm_flatbuffer(code, driver="local-sync")["g"](*inputs).to_host()
 
 
-x = np.array([-0.6062700152397156], np.float32)
+x = np.linspace(0.5, 0.66, 4096, dtype=np.float32)
 expected = np.arctan(x.astype(np.float64))
-got = run("g (float[1] x) => (float[1] y) { y = Atan(x) }", x)
-off = float(abs(got - expected)[0] / np.spacing(np.abs(expected).astype(np.float32))[0])
-print("expected", float(expected[0]), "within 4 ULP")
-print("got     ", float(got[0]), f"{off:.1f} ULP off")
+got = run("g (float[4096] x) => (float[4096] y) { y = Atan(x) }", x)
+ulps = abs(got - expected) / np.spacing(expected.astype(np.float32))
+worst, off = int(np.argmax(ulps)), float(ulps.max())
+print("expected", float(expected[worst]), "within 4 ULP")
+print("got     ", float(got[worst]), f"{off:.1f} ULP off, at {x[worst]}")
 sys.exit(int(off > 4))

@@ -17,7 +17,7 @@ import ncnn, numpy as np
 net = ncnn.Net()
 assert net.load_param("m.param") == 0 and net.load_model("m.bin") == 0
 extractor = net.create_extractor()
-extractor.input("x", ncnn.Mat(np.zeros((0, 3), np.float32)))
+extractor.input("x", ncnn.Mat(np.zeros((0, 3), np.float32)).clone())  # without it, it refers to the array
 status, found = extractor.extract("y")
 print(np.array(found).size if status == 0 else f"status {status}")
 """

@@ -70,3 +70,22 @@ def test_products_in_a_larger_layer_count(tmp_path: Path) -> None:
     answer = answered("openvino", model, given, [("y", "float32", (1, 2, 8, 16))], tmp_path / "made")
     counts = answer.compile.get("placement", {}).get("contractions", {})
     assert sum(counts["float"].values()) == 2 and not counts["integer"], (answer.error, counts)
+
+
+# Activations of 16 bits, which OpenVINO holds in float32, and weights of 8, which it widens in the kernel.
+WIDE = """
+<ir_version: 10, opset_import: ["": 21]> g (float[8,64] x) => (float[8,64] y)
+<int8[64,64] w = {%s}, float s = {0.001}, uint16 z = {32768}, int8 n = {0}, float t = {0.05}> {
+    q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) e = DequantizeLinear(w, t, n) y = MatMul(d, e)
+}
+"""
+
+
+def test_weights_of_integers_make_no_product_of_integers(tmp_path: Path) -> None:
+    model = written(WIDE % ", ".join(str(n % 7 - 3) for n in range(4096)), tmp_path / "model.onnx")
+    x = np.linspace(-1, 1, 512, dtype=np.float32).reshape(8, 64)
+    outputs = [("y", "float32", (8, 64))]
+    answer = answered("openvino", model, {"x": x}, outputs, tmp_path / "made", precision="w8a8", graph="qdq")
+    placement = answer.compile.get("placement", {})
+    assert placement.get("integer_share") == 0, (answer.error, placement)
+    assert answer.compile["integer"] == "simulated"

@@ -39,3 +39,55 @@ def test_layers_of_operators_of_integers_are_judged(project: Project, compiler: 
     row = the_row(project.run(f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "qdq"))
     assert row["status"] == "supported", row["reason"]
     assert row["numbers"]["worst_steps"] <= 0.51
+
+
+def test_a_file_of_integers_has_no_dynamic_quantisation(project: Project) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), MAKE, "net.onnx")
+    row = the_row(project.run("--compilers=onnxruntime", "--precisions=w8a8-dyn", f"--bench-onnx={path}"))
+    assert row["status"] == "unverified"
+    assert "onnxruntime's quantiser finds nothing in this file that it quantises" in row["reason"]
+
+
+# Nothing that NNCF quantises.
+NOTHING = """
+import sys, onnx
+from onnx import helper as h
+ports = [h.make_tensor_value_info(name, 1, [1, 16]) for name in "xy"]
+graph = h.make_graph([h.make_node("Tanh", ["x"], ["y"])], "g", ports[:1], ports[1:])
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+
+
+def test_what_nncf_leaves_as_it_is_was_not_quantised(project: Project) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), NOTHING, "net.onnx")
+    finished = project.run("--compilers=openvino", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "own")
+    row = the_row(finished)
+    assert row["status"] == "unsupported", row["reason"]
+    assert row["reason"] == "NNCF finds nothing in this model that it quantises"
+
+
+# A product whose weights alone are integers, by channel and in an opset that onnx's evaluator does not know them in.
+WEIGHTS = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(7)
+known = {"w": rng.integers(-120, 120, (32, 12)).astype("int8"), "n": np.zeros(12, "int8"),
+         "s": rng.uniform(0.002, 0.004, 12).astype("float32")}
+nodes = [h.make_node("DequantizeLinear", ["w", "s", "n"], ["v"], axis=1), h.make_node("MatMul", ["x", "v"], ["m"]),
+         h.make_node("Tanh", ["m"], ["y"])]
+tensors = [numpy_helper.from_array(values, name) for name, values in known.items()]
+graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 32])],
+                     [h.make_tensor_value_info("y", 1, [1, 12])], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8), sys.argv[1])
+"""
+
+
+def test_weights_of_integers_are_rounded_as_what_they_stand_for(project: Project) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), WEIGHTS, "net.onnx")
+    row = the_row(project.run("--compilers=mnn", "--precisions=w16", f"--bench-onnx={path}", "-k", "own"))
+    assert row["status"] == "supported", row["reason"]
+    assert row["placement"]["rounded_as"] == "as the artefact has them"

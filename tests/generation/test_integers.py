@@ -145,7 +145,10 @@ def test_large_integers_do_not_pass_through_floating_point() -> None:
     np.testing.assert_array_equal(signed, spread("int64", (400,), *integer_range("all", "int64", 0, 1), 3, []))
 
 
-@pytest.mark.parametrize("name", ["Div", "Mod", "Max", "Less", "MaxPool", "Clip", "Gather", "ReduceSum"])
+@pytest.mark.parametrize(
+    "name",
+    ["Div", "Mod", "Max", "Less", "MaxPool", "Clip", "Gather", "ReduceSum", "Slice", "DepthToSpace", "SpaceToDepth"],
+)
 def test_a_search_tries_large_numbers_of_every_type(name: str) -> None:
     tried: dict[str, Graph] = {}
 
@@ -159,7 +162,11 @@ def test_a_search_tries_large_numbers_of_every_type(name: str) -> None:
     assert set(tried) == set(DECLARED[name])
     assert name != "Div" or all(len(set(result(graph).reshape(-1).tolist())) > 1 for graph in tried.values())
     for dtype, graph in tried.items():
+        if name == "Clip":  # between bounds that are equal every result is right
+            x, low, high = (one.values.reshape(-1) for one in graph.sources)
+            assert low != high and ((x < low) | (x > high)).any()
         if name != "ReduceSum":
+            assert np.prod(graph.outputs[0].shape) > 1
             assert max(map(abs, graph.sources[0].values.reshape(-1).tolist())) > np.iinfo(dtype).max // 2
 
 

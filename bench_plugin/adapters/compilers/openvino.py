@@ -249,7 +249,7 @@ def _read_back(compiled: Any) -> dict[str, object]:
 def _quantised(nncf: Any, model: Any, call: CompileCall) -> tuple[Any, dict[str, object]]:
     """The model after NNCF's post-training quantisation with the calibration arrays, and its switches.
 
-    Raises Unsupported for a calibration method that NNCF does not have.
+    Raises Unsupported for a calibration method that NNCF does not have, and where it finds nothing to quantise.
     """
     if call.precision == "w4":
         mode = nncf.CompressWeightsMode.INT4_SYM
@@ -274,6 +274,8 @@ def _quantised(nncf: Any, model: Any, call: CompileCall) -> tuple[Any, dict[str,
         subset_size=len(items),
         advanced_parameters=nncf.AdvancedQuantizationParameters(activations_range_estimator_params=known[method]),
     )
+    if _roundings(quantised) == _roundings(model):
+        raise Unsupported("NNCF finds nothing in this model that it quantises")
     switches = {
         "quantiser": "nncf",
         "preset": preset.value,
@@ -281,6 +283,10 @@ def _quantised(nncf: Any, model: Any, call: CompileCall) -> tuple[Any, dict[str,
         "fast_bias_correction": True,
     }
     return quantised, switches
+
+
+def _roundings(model: Any) -> int:
+    return sum(op.get_type_name() == "FakeQuantize" for op in model.get_ops())
 
 
 def _taken(call: RunCall, compiled: Any, given: Mapping[str, Any]) -> tuple[list[str], list[str]]:

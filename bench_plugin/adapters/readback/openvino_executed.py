@@ -28,12 +28,20 @@ INTEGERS = frozenset({"i8", "u8"})
 
 
 class Layer(NamedTuple):
-    """A layer as it is executed; ``names`` are those of the operators that it was made of."""
+    """A layer as it is executed; ``names`` are those of the operators that it was made of.
+
+    ``precision`` is that of its weights where these are narrower than what it computes in.
+    """
 
     kind: str
     primitive: str
     precision: str
     names: frozenset[str]
+
+    @property
+    def in_integers(self) -> bool:
+        """Whether it computes in integers, by the kernel's name, which ends with what that computes in."""
+        return self.precision in INTEGERS and not self.primitive.endswith(("f32", "bf16", "f16"))
 
 
 class Adapter:
@@ -65,13 +73,13 @@ def contractions(model: Any, executed: list[Layer]) -> list[tuple[str, bool]]:
     floating point where nothing in it is quantised; else nothing is known of them.
     """
     heavy = [layer for layer in executed if layer.kind in HEAVY]
-    own = [(layer.kind, layer.precision in INTEGERS) for layer in heavy]
+    own = [(layer.kind, layer.in_integers) for layer in heavy]
     operators = [op for op in model.get_ops() if op.get_type_name() in CONTRACTIONS]
     named = {op.get_friendly_name() for op in operators}
     seen = {name for layer in heavy for name in layer.names}
     fused = [layer for layer in executed if layer.kind not in HEAVY and layer.names & (named - seen)]
     if fused:
-        whole = all(layer.precision in INTEGERS for layer in fused)
+        whole = all(layer.in_integers for layer in fused)
         own += [(f"part of {fused[0].kind}", whole)] * (len(operators) - len(heavy))
     if any(layer.kind in BODIES for layer in executed):
         own += [(op.get_type_name(), False) for op in _inside(model)]

@@ -79,7 +79,10 @@ def _where(sketch: Sketch, row: Operator) -> None:
 
 def _clip(sketch: Sketch, row: Operator) -> None:
     x = sketch.operand(row)
-    if x.dtype in INTEGERS and sketch.wide(row):
+    if sketch.only:  # the middle half of the range, so that some of any numbers are clipped at each end
+        least, most = int(np.iinfo(x.dtype).min), int(np.iinfo(x.dtype).max)
+        low, high = least + (most - least) // 4, most - (most - least) // 4
+    elif x.dtype in INTEGERS and sketch.wide(row):
         low, high = sorted(sketch.whole_number(x.dtype) for _ in range(2))
     else:
         low = sketch.number(0 if x.dtype in UNSIGNED else -2, 1)

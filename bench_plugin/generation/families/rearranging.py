@@ -46,7 +46,7 @@ def _slice(sketch: Sketch, row: Operator) -> None:
         size = x.shape[axis % len(x.shape)]
         step = sketch.among((1, 2, -1, -2))
         low, high = sketch.number(-size - 1, size + 1), sketch.number(-size - 1, size + 1)
-        if sketch.flag():
+        if sketch.only or sketch.flag():
             high = 2**31 - 1 if step > 0 else -(2**31) + 1
         starts.append(low)
         ends.append(high)

@@ -73,16 +73,20 @@ def _unsqueeze(sketch: Sketch, row: Operator) -> None:
     sketch.node(row, [x, sketch.literal(axes)], (x.dtype, shape))
 
 
+def _blocks(sketch: Sketch) -> tuple[int, tuple[int, ...]]:
+    """The size of blocks, and four sizes; the simplest ones of a type of integers have several elements."""
+    sizes = (2, 1, 3) if sketch.only else (1, 2, 3)
+    return sketch.among(sizes[:2]), tuple(sketch.among(sizes) for _ in range(4))
+
+
 def _depth_to_space(sketch: Sketch, row: Operator) -> None:
-    block = sketch.among((1, 2))
-    count, depth, height, width = (sketch.among((1, 2, 3)) for _ in range(4))
+    block, (count, depth, height, width) = _blocks(sketch)
     x = sketch.source(row, sketch.dtype(row), (count, depth * block * block, height, width), constant=False)
     sketch.node(row, [x], (x.dtype, (count, depth, height * block, width * block)), blocksize=block)
 
 
 def _space_to_depth(sketch: Sketch, row: Operator) -> None:
-    block = sketch.among((1, 2))
-    count, depth, height, width = (sketch.among((1, 2, 3)) for _ in range(4))
+    block, (count, depth, height, width) = _blocks(sketch)
     x = sketch.source(row, sketch.dtype(row), (count, depth, height * block, width * block), constant=False)
     sketch.node(row, [x], (x.dtype, (count, depth * block * block, height, width)), blocksize=block)
 

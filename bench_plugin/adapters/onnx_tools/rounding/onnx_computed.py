@@ -22,6 +22,7 @@ ADAPTER = {
 RANDOM = frozenset({
     "Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
 })  # fmt: skip
+EVALUATED = 19  # the first opset of which onnx's evaluator knows these two; older forms compute the same
 MOST = 2**22  # bytes of a result that is stored: a larger one is made from a shape
 
 
@@ -149,7 +150,11 @@ def evaluated(onnx: Any, model: Any, node: Any, known: Mapping[str, Any]) -> dic
     given = dict.fromkeys(name for name in node.input if name)
     stored = [onnx.numpy_helper.from_array(known[name], name) for name in given]
     graph = onnx.helper.make_graph([node], "one", [], outputs, stored)
-    one = onnx.helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+    opsets = model.opset_import
+    if node.op_type in ("DequantizeLinear", "QuantizeLinear") and onnx_names.opset(model) < EVALUATED:
+        opsets = [onnx.helper.make_opsetid("", EVALUATED)]
+    ir = max(model.ir_version, onnx_names.PLAIN_WEIGHTS)
+    one = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=ir)
     try:
         results = importlib.import_module("onnx.reference").ReferenceEvaluator(one).run(None, {})
     except (ArithmeticError, IndexError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
