@@ -1,7 +1,7 @@
-"""OpenVINO 2026.4.1: Greater, Less, Max, Min, Div and Mod of uint32, uint64 and int64 are computed in 32 signed bits.
+"""OpenVINO 2026.4.1: comparisons, Max, Min, Clip, Div and Mod of uint32, uint64 and int64 are computed in 32 signed bits.
 
-Rule: ONNX Greater 13, Less 13, Max 13, Min 13, Div 14 and Mod 13 have these types; 2 ** 31 + 1 is greater than 1, and the
-larger one of 2 ** 40 and 1 is 2 ** 40. The CPU plug-in converts all three types to int32.
+Rule: ONNX Greater 13, Less 13, Max 13, Min 13, Clip 13, Div 14 and Mod 13 have these types; 2 ** 31 + 1 is greater
+than 1, and the larger one of 2 ** 40 and 1 is 2 ** 40. The CPU plug-in converts all three types to int32.
 Upstream: https://github.com/openvinotoolkit/openvino/issues/35825 (Greater of int64, open)
 Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
@@ -19,6 +19,7 @@ CASES = [
         ("Greater", True), ("Less", False), ("Max", a), ("Min", b), ("Div", a // b), ("Mod", a % b))],
     ("Max", np.int64, 2**40, 1, 2**40),
     ("Min", np.int64, -(2**40), 1, -(2**40)),
+    ("Clip", np.int64, 2**40, 1, 2**40),
 ]  # fmt: skip
 core, wrong = ov.Core(), 0
 for name, kind, one, other, want in CASES:

@@ -91,3 +91,29 @@ def test_weights_of_integers_are_rounded_as_what_they_stand_for(project: Project
     row = the_row(project.run("--compilers=mnn", "--precisions=w16", f"--bench-onnx={path}", "-k", "own"))
     assert row["status"] == "supported", row["reason"]
     assert row["placement"]["rounded_as"] == "as the artefact has them"
+
+
+# What a Tanh saturates at is from -1 to 1, whose zero point lies between 127 and 128: float32 decides the side.
+SYMMETRIC = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(7)
+known = {"f": np.float32(40), "w": rng.normal(0, 1, (64, 12)).astype("float32"),
+         "v": rng.normal(0, 1, (64, 64)).astype("float32")}
+nodes = [h.make_node("MatMul", ["x", "v"], ["a"]), h.make_node("Mul", ["a", "f"], ["b"]),
+         h.make_node("Tanh", ["b"], ["t"]), h.make_node("DynamicQuantizeLinear", ["t"], ["q", "s", "z"]),
+         h.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]), h.make_node("MatMul", ["d", "w"], ["y"])]
+tensors = [numpy_helper.from_array(np.asarray(values), name) for name, values in known.items()]
+graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", 1, [1, 64])],
+                     [h.make_tensor_value_info("y", 1, [1, 12])], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=8), sys.argv[1])
+"""
+
+
+def test_a_zero_point_between_two_integers_is_noise(project: Project) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), SYMMETRIC, "net.onnx")
+    row = the_row(project.run("--compilers=onnxruntime", "--precisions=fp32", f"--bench-onnx={path}"))
+    assert row["status"] != "mismatch", row["reason"]
+    assert row["numbers"]["noise_E"] > 1e-5

@@ -88,7 +88,10 @@ class Adapter:
         if perturbation is not None:
             _perturb(onnx, model.graph, perturbation, steering)
         names = [value.name for value in model.graph.output]
-        evaluator = reference.ReferenceEvaluator(model, new_ops=onnx_operators.fast_operators(onnx))
+        operators = onnx_operators.fast_operators(onnx)
+        if perturbation is not None:
+            operators = onnx_operators.perturbed_operators(onnx, perturbation)
+        evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
         for name, read in beside.items():
             values = read()
             if perturbation is not None and name not in steering:
