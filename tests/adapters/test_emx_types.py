@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench_plugin.adapters.c_code.c_library import library
+from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.c.zig import CompilerFailed
 from bench_plugin.agent.wire import Array
 from tests.adapters.real import Answer, answered, written
 
@@ -91,3 +95,19 @@ def test_numbers_are_rounded_once_to_bfloat16(
     answer = cast(tmp_path, source, "bfloat16", "bfloat16", 16, numbers.tobytes(), numbers.itemsize)
     assert answer.run["values"] == [{"d": "bfloat16", "s": [len(rows)], "o": 0}], answer.error
     assert bytes(answer.outputs["value:0"][2]).hex() == "".join(found for _, found in rows)
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "message"),
+    [
+        ("model.c:1:1: error: unknown type name '_Float16'", Unsupported, "gcc does not take _Float16: model.c:1:1"),
+        ("model.c:1:7: error: expected ';'", CompilerFailed, "gcc ended with status 1: model.c:1:7: error: expected"),
+    ],
+)
+def test_what_gcc_refuses_is_told(tmp_path: Path, said: str, error: type[Exception], message: str) -> None:
+    (tmp_path / "model.c").write_text("_Float16 x;\n")
+    gcc = tmp_path / "gcc"
+    gcc.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit 1\n')
+    gcc.chmod(0o755)
+    with pytest.raises(error, match=re.escape(message)):
+        library(str(tmp_path), "model.c", ["-O2"], ["-lm"], str(gcc))

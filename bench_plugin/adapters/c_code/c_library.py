@@ -5,14 +5,14 @@ Which compiler takes a file follows from its text alone, so that a result does n
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bench_plugin.agent.adapter import NotProvided
+from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.c import host, zig
 from bench_plugin.agent.c.zig import CompilerFailed
+from bench_plugin.agent.contract import Target
 from bench_plugin.agent.toolkit import programs, versions
 
 ADAPTER = {
@@ -55,6 +55,9 @@ class Adapter:
         """Versions of the distributions that take part."""
         return versions.installed("ziglang")
 
+    def reset(self) -> None:
+        """Nothing to forget."""
+
 
 class Library(NamedTuple):
     """A shared library: its path, and the versions of the C compilers that made it."""
@@ -66,25 +69,22 @@ class Library(NamedTuple):
 def library(folder: str, source: str, flags: Sequence[str], libraries: Sequence[str], gcc: str) -> Library:
     """``model.so`` of the C file ``source`` in ``folder``, linked by ``gcc`` with ``libraries``.
 
-    Raises CompilerFailed with the compiler's first error where the C is refused, NotProvided where zig is needed and is
-    not installed.
+    Raises CompilerFailed with the compiler's first error where the C is refused, Unsupported where gcc is so old that
+    it has no _Float16, NotProvided where zig is needed and is not installed.
     """
     with open(os.path.join(folder, source), encoding="utf-8") as file:
         text = file.read()
     objects, compilers = [source], [host.version(gcc)]
     if any(late in text for late in LATE_TYPES):
-        objects, compilers = _objects(folder, source, flags, "__bf16" in text), [zig_version(), *compilers]
+        clang = zig.Zig(Target(architecture=os.uname().machine))
+        objects = _objects(clang.path, folder, source, flags, "__bf16" in text)
+        compilers = [clang.version, *compilers]
     made = os.path.join(folder, "model.so")
     _checked([gcc, *flags, "-w", "-fPIC", "-shared", *objects, "-o", made, *libraries], folder, "gcc")
     return Library(made, ", linked by ".join(compilers))
 
 
-def zig_version() -> str:
-    """The version of zig's C compiler. Raises NotProvided where it is not installed."""
-    return "zig cc %s" % programs.run([_zig(), "version"]).text.strip()
-
-
-def _objects(folder: str, source: str, flags: Sequence[str], rounds: bool) -> list[str]:
+def _objects(clang: str, folder: str, source: str, flags: Sequence[str], rounds: bool) -> list[str]:
     """Object files of a C file by zig's clang, with those of the functions that it may call to round to bfloat16."""
     sources = [source]
     if rounds:
@@ -96,20 +96,15 @@ def _objects(folder: str, source: str, flags: Sequence[str], rounds: bool) -> li
     made = []
     for name in sources:
         made.append(os.path.splitext(name)[0] + ".o")
-        argv = [_zig(), "cc", *machine, *zig.EXACT, *zig.PLAIN, *flags, "-c", name, "-o", made[-1]]
+        argv = [clang, "cc", *machine, *zig.EXACT, *zig.PLAIN, *flags, "-c", name, "-o", made[-1]]
         _checked(argv, folder, "zig", kept)
     return made
-
-
-def _zig() -> str:
-    spec = importlib.util.find_spec("ziglang")
-    if spec is None or not spec.submodule_search_locations:
-        raise NotProvided("zig's C compiler is missing; the toolchain must have the package ziglang")
-    return os.path.join(next(iter(spec.submodule_search_locations)), "zig")
 
 
 def _checked(argv: Sequence[str], folder: str, name: str, variables: dict[str, str] | None = None) -> None:
     said = programs.run(argv, folder, variables)
     if said.status:
         message = next((line for line in said.text.splitlines() if "error:" in line), said.text.strip()[-500:])
+        if "unknown type name '_Float16'" in message:
+            raise Unsupported("%s does not take _Float16: %s" % (name, message))
         raise CompilerFailed("%s ended with status %d: %s" % (name, said.status, message))
