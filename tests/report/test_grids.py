@@ -90,14 +90,17 @@ def test_quality_shows_accuracy_on_the_terminal_and_nothing_else_when_nothing_el
 
 
 def test_generated_graphs_are_counted_by_compiler_and_named_where_they_fail() -> None:
-    rows = [generated("Relu", "onnxruntime"), generated("Tanh", "onnxruntime", "mismatch", tried=7),
+    rows = [generated("Relu", "onnxruntime"),
+            generated("Tanh", "onnxruntime", "mismatch", tried=7, flags=["out of time"]),
             generated("Relu", "iree", "ERROR", result="xfailed")]  # fmt: skip
     grid = properties.build_grid([header(), *rows])
     summary = properties_page.summary_table(grid)
-    assert summary.heads == ("compiler", "operators", "supported", "mismatch", "ERROR", "graphs tried")
-    assert texts(summary) == [["IREE 3.11", "1", "", "", "1", "10"], ["ONNX Runtime 1.31", "2", "1", "1", "", "17"]]
+    assert summary.heads == ("compiler", "operators", "supported", "mismatch", "ERROR", "graphs tried", "out of time")
+    assert texts(summary) == [
+        ["IREE 3.11", "1", "", "", "1", "10", ""], ["ONNX Runtime 1.31", "2", "1", "1", "", "17", "1"],
+    ]  # fmt: skip
     assert texts(properties_page.unsupported_table(grid)) == [
-        ["Relu", "ERROR (10)", "supported (10)"], ["Tanh", "not run", "mismatch (7)"],
+        ["Relu", "ERROR (10)", "supported (10)"], ["Tanh", "not run", "mismatch (7, out of time)"],
     ]  # fmt: skip
 
 

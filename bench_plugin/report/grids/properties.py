@@ -46,3 +46,8 @@ def build_grid(rows: Sequence[Mapping[str, Any]], notes: Sequence[str] = ()) -> 
 def tried(one: Entry) -> int:
     """How many generated graphs were tried."""
     return int(one.numbers.get("tried") or 0)
+
+
+def out_of_time(one: Entry) -> bool:
+    """Whether the search ended with its time, before it had tried all the graphs that it meant to try."""
+    return "out of time" in one.flags

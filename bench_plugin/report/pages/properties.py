@@ -11,7 +11,7 @@ from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages
 from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.formats.tabular import flat
-from bench_plugin.report.grids.properties import CHECK, PropertyGrid, build_grid, tried
+from bench_plugin.report.grids.properties import CHECK, PropertyGrid, build_grid, out_of_time, tried
 from bench_plugin.report.pages.page import Page, detail_name
 from bench_plugin.report.parts import failures_table, legend_table, made_with, mark, remarks, run_line
 from bench_plugin.report.statuses import NOT_RUN, ORDER
@@ -21,7 +21,8 @@ CHECKS: tuple[str, ...] = (CHECK,)
 OPENING = (
     "Small graphs that are generated from the rules of the operators, a few for every operator and some with several "
     "operators, each compiled and compared with a float64 reference. A cell is one operator in one compiler; the "
-    "number is how many graphs were tried. A cell that fails names its smallest graph."
+    "number is how many graphs were tried. A search that ran out of time tried fewer graphs than it meant to, and says "
+    "less. A cell that fails names its smallest graph."
 )
 
 
@@ -63,16 +64,17 @@ def details_page(grid: PropertyGrid, name: str, back: tuple[str, str]) -> Docume
 
 
 def summary_table(grid: PropertyGrid) -> Table:
-    """A line per compiler: operators, how many of them ended how, and graphs tried."""
+    """A line per compiler: operators, how many of them ended how, graphs tried, and cells that ran out of time."""
     counts = {name: Counter(one.shown for one in grid.of_compiler(name)) for name in grid.compilers}
     present = [status for status in reversed(ORDER) if any(count[status] for count in counts.values())]
     rows = []
     for name, count in counts.items():
         mine = grid.of_compiler(name)
         ended = (TableCell(str(count[status] or ""), status if count[status] else "") for status in present)
-        total = TableCell(str(sum(map(tried, mine))))
-        rows.append((TableCell(grid.headings[name]), TableCell(str(len(mine))), *ended, total))
-    return Table(("compiler", "operators", *present, "graphs tried"), tuple(rows))
+        total, cut = sum(map(tried, mine)), sum(map(out_of_time, mine))
+        counted = (TableCell(str(total)), TableCell(str(cut or "")))
+        rows.append((TableCell(grid.headings[name]), TableCell(str(len(mine))), *ended, *counted))
+    return Table(("compiler", "operators", *present, "graphs tried", "out of time"), tuple(rows))
 
 
 def operators_table(grid: PropertyGrid) -> Table:
@@ -119,5 +121,7 @@ def describe(one: Entry) -> str:
 def _place(one: Entry | None) -> TableCell:
     if one is None:
         return TableCell(NOT_RUN, NOT_RUN)
-    count = f"({tried(one)})" if tried(one) else ""
-    return TableCell(" ".join(part for part in (one.status, mark(one), count) if part), one.shown, one.reason)
+    counted = (str(tried(one) or ""), "out of time" if out_of_time(one) else "")
+    count = ", ".join(part for part in counted if part)
+    parts = (one.status, mark(one), count and f"({count})")
+    return TableCell(" ".join(part for part in parts if part), one.shown, one.reason)
