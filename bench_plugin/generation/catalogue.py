@@ -87,6 +87,11 @@ class Operator:
     integers: str = "all"
     turns: tuple[float, ...] = ()
 
+    @property
+    def compares(self) -> bool:
+        """Whether the result says which of two operands is larger, or whether they are equal."""
+        return self.family == "pair" and self.result == "bool"
+
 
 def _rows() -> list[Operator]:
     order = {"mode": Choice(("DCR", "CRD"))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -134,53 +134,6 @@ def read_graph(plain: Mapping[str, Any]) -> Graph:
     ]
     outputs = [Port(row["name"], row["dtype"], tuple(row["shape"])) for row in plain["outputs"]]
     return Graph(tuple(nodes), tuple(sources), tuple(outputs))
-
-
-def filled(dtype: str, shape: Sequence[int], low: float, high: float, seed: int, edges: Sequence[Any]) -> Array:
-    """An array [*shape] of ``dtype`` with values from ``low`` to ``high``: a ramp for seed 0, else random by the seed.
-
-    ``edges`` are pairs (place, value), whose places count the elements in C order.
-    """
-    import numpy as np
-
-    size = math.prod(shape)
-    flat: Array
-    if dtype == "bool":
-        flat = np.arange(size) % 2 == 0 if seed == 0 else np.random.default_rng(seed).random(size) < 0.5
-    else:
-        part = (np.arange(size) + 1) / (size + 1) if seed == 0 else np.random.default_rng(seed).random(size)
-        spread = low + part * (high - low)
-        flat = (np.rint(spread) if np.dtype(dtype).kind in "iu" else spread).astype(dtype)
-    for place, value in edges:
-        if size:
-            flat[place % size] = value
-    return flat.reshape(shape)
-
-
-def spread(dtype: str, shape: Sequence[int], low: int, high: int, seed: int, edges: Sequence[Any]) -> Array:
-    """An array [*shape] of the integer type ``dtype``: half of the numbers are equally likely from ``low`` to ``high``,
-    the others have any number of bits with equal likelihood, so that small ones appear beside large ones. Mostly one of
-    them is in the eighth of the range beside one of its ends, for tensors are small.
-
-    ``edges`` are as in :func:`filled`. No number passes through floating point, which holds no integer of 64 bits.
-    """
-    import numpy as np
-
-    generator, size, kind = np.random.default_rng(seed), math.prod(shape), np.dtype(dtype)
-    flat = generator.integers(low, high, size, dtype=kind.type, endpoint=True)
-    largest = max(abs(low), abs(high)).bit_length()
-    for place in np.flatnonzero(generator.random(size) < 0.5).tolist():
-        bits = int(generator.integers(0, largest, endpoint=True))
-        value = int(generator.integers(0, 2**bits - 1, dtype=np.uint64, endpoint=True))
-        negative = low < 0 and (high <= 0 or bool(generator.integers(0, 2)))
-        flat[place] = min(max(-value if negative else value, low), high)
-    if size and generator.random() < 0.75:
-        inward = int(generator.integers(0, (high - low) // 8, dtype=np.uint64, endpoint=True))
-        flat[generator.integers(0, size)] = low + inward if low < 0 and generator.random() < 0.5 else high - inward
-    for place, value in edges:
-        if size:
-            flat[place % size] = value
-    return flat.reshape(shape)
 
 
 @cache

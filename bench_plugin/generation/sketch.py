@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from bench_plugin.generation.catalogue import Choice, Operator
 from bench_plugin.generation.edges import edge_values
-from bench_plugin.generation.graphs import Graph, Node, Port, Source, filled, spread
+from bench_plugin.generation.graphs import Graph, Node, Port, Source
 from bench_plugin.generation.ranges import ROOM_FOR_ONE, ROOMY, integer_range
+from bench_plugin.generation.values import beside, filled, spread
 
 SIZES = (1, 2, 3, 4, 5)
 SOME = (3, 2, 1)  # where one graph has to show what an operator makes of a type
@@ -70,18 +71,23 @@ class Sketch:
             drawn[drawn.index(max(drawn))] = 2
         return tuple(drawn)
 
-    def source(self, row: Operator, dtype: str, shape: Shape, *, constant: bool | None = None, place: int = 0) -> Port:
+    def source(
+        self, row: Operator, dtype: str, shape: Shape, *, constant: bool | None = None, first: Port | None = None
+    ) -> Port:
         """A new value of this type and shape, within the operator's bounds; some of its elements are edge values.
 
-        ``place`` is 0 or 1 where the bounds of two operands differ.
+        ``first`` is the first operand, where this is the second one: its bounds may differ, and an operator that
+        compares the two gets some that are equal or nearly equal.
         """
         if np.dtype(dtype).kind in "iu":
-            values = self._integers(row, dtype, shape, place)
+            values = self._integers(row, dtype, shape, 1 if first else 0)
         else:
             level = "mild" if self._joined and row.edges != "none" else row.edges
             turns = () if self._joined else row.turns
             edges = self._edges([*turns, *edge_values(dtype, level, row.low, row.high)], shape)
             values = filled(dtype, shape, row.low, row.high, self.number(0, SEEDS), edges)
+        if first and row.compares:
+            values = self._beside(values, first)
         return self._given(values, dtype, constant=self.flag() if constant is None else constant)
 
     def divisor(self, row: Operator, dtype: str, shape: Shape, least: int) -> Port:
@@ -111,6 +117,12 @@ class Sketch:
         if wide:  # two operands with the same seed get other numbers
             seed += (SEEDS + 1) * len(self._sources)
         return spread(dtype, shape, least, most, seed, edges) if wide else filled(dtype, shape, low, high, seed, edges)
+
+    def _beside(self, values: Any, first: Port) -> Any:
+        there = next((one.values for one in self._sources if one.port == first), None)
+        if there is None or self._joined or values.dtype.kind == "b" or not (self.only or self.flag()):
+            return values
+        return beside(values, there, self.number(0, SEEDS))
 
     def _edges(self, choices: Sequence[Any], shape: Shape) -> Any:
         last = math.prod(shape) - 1

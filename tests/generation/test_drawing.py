@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from bench_plugin.generation.catalogue import OPERATORS
-from bench_plugin.generation.graphs import Graph, filled, read_graph
+from bench_plugin.generation.graphs import Graph, read_graph
 from bench_plugin.generation.strategies import FAMILIES, NODES, graphs, single
+from bench_plugin.generation.values import filled
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.processes.leased_agent import Limits

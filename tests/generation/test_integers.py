@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from bench_plugin.generation.catalogue import OPERATORS
-from bench_plugin.generation.graphs import Graph, spread
+from bench_plugin.generation.graphs import Graph
 from bench_plugin.generation.ranges import integer_range
 from bench_plugin.generation.search import AGREED, EFFORTS, Tried, search
 from bench_plugin.generation.strategies import graphs, of_each_integer_type, single
+from bench_plugin.generation.values import APART, beside, spread
 from bench_plugin.inventory.adapters import Catalog
 from bench_plugin.pipeline.tasks.corpus import Pack
 from bench_plugin.reach.environments.toolchains import Toolchains
@@ -63,6 +64,7 @@ EXACT: dict[str, Callable[..., Any]] = {
     "Div": quotient,
     "Mod": lambda a, b: a % b,
     "Less": lambda a, b: a < b,
+    "LessOrEqual": lambda a, b: a <= b,
     "GreaterOrEqual": lambda a, b: a >= b,
     "Equal": lambda a, b: a == b,
     "Abs": abs,
@@ -143,6 +145,49 @@ def test_large_integers_do_not_pass_through_floating_point() -> None:
     signed = spread("int64", (400,), *integer_range("all", "int64", 0, 1), 3, [])
     assert int(signed.min()) < -(2**62) and int(signed.max()) > 2**62
     np.testing.assert_array_equal(signed, spread("int64", (400,), *integer_range("all", "int64", 0, 1), 3, []))
+
+
+@pytest.mark.parametrize(("dtype", "apart"), [("int64", {0, 1, APART}), ("uint64", {0, 1, APART}), ("int8", {0, 1})])
+def test_what_is_compared_has_equal_numbers_and_neighbours(dtype: str, apart: set[int]) -> None:
+    first = (np.arange(100) + 7).reshape(100, 1).astype(dtype)
+    found = beside(np.full((3, 100, 1), 127, dtype), first, 1)
+    chosen = found != 127
+    assert 0.3 < chosen.mean() < 0.7
+    assert set(abs(whole(found) - whole(first))[chosen].tolist()) == apart
+    assert (beside(np.full((4,), 127, dtype), first[:0, :0], 1) == 127).all()
+
+
+def test_floats_that_are_compared_are_one_step_apart() -> None:
+    first = np.linspace(1, 3, 200, dtype="float32")
+    found = beside(np.zeros(200, "float32"), first, 1)
+    steps = {round(float(one)) for one in ((found - first) / np.spacing(first))[found != 0]}
+    assert steps == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("name", ["Equal", "LessOrEqual", "GreaterOrEqual"])
+def test_a_comparison_in_32_bits_is_noticed(name: str) -> None:
+    found = [graph for strategy in of_each_integer_type(name) for graph in drawn(strategy, 20)]
+    found = [graph for graph in found if graph.sources[0].port.dtype in ("int64", "uint64")]
+    wrong = 0
+    for graph in found:
+        values = [one.values for one in graph.sources]
+        narrow = [one.astype(one.dtype.name.replace("64", "32")) for one in values]
+        differs = EXACT[name](*values) != EXACT[name](*narrow)
+        wrong += bool(differs[np.equal(*narrow)].any())  # others have bits that 32 do not hold
+    assert len(found) > 20 and 4 * wrong > len(found)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+@pytest.mark.parametrize("best", [np.argmin, np.argmax])
+def test_the_best_number_is_not_always_the_first_of_those_that_32_bits_cannot_tell_apart(
+    dtype: str, best: Callable[[Any], Any]
+) -> None:
+    drawn = [spread(dtype, (4,), *integer_range("all", dtype, 0, 1), seed, []) for seed in range(200)]
+    narrow = [one.astype(dtype.replace("64", "32")) for one in drawn]
+    hidden = [
+        best(one) for one, other in zip(drawn, narrow, strict=True) if (other == other[best(one)])[: best(one)].any()
+    ]
+    assert 0.05 * len(drawn) < len(hidden) < 0.5 * len(drawn) and 0 not in hidden
 
 
 @pytest.mark.parametrize(

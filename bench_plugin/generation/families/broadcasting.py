@@ -31,4 +31,4 @@ def second(sketch: Sketch, row: Operator, first: Port) -> Port:
         shape = (*larger, *(sketch.among((1, size)) if size != 1 else sketch.among(SIZES) for size in first.shape))
         if math.prod(broadcast(shape, first.shape)) > ELEMENTS * 4:
             shape = first.shape
-    return sketch.source(row, first.dtype, shape, place=1)
+    return sketch.source(row, first.dtype, shape, first=first)
