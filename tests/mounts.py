@@ -22,7 +22,7 @@ def disk(place: Path, options: str) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(["umount", "--lazy", str(place)], check=True)  # a failed test may still use it
 
 
 def mount(*arguments: str) -> None:

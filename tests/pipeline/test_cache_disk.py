@@ -128,7 +128,8 @@ def test_the_disk_fills_at_any_point(tmp_path: Path, kilobytes: int) -> None:
                 assert cache.get(key_of(str(number))) is None
                 assert put(cache, str(number), number).arrays["x"][0] == number
         cache.close()
-        assert said == [f"cache: {place}: No space left on device; {ENDS}"]
+        full = ("No space left on device", "only 0.00 GB of its disk are free")
+        assert said in [[f"cache: {place}: {reason}; {ENDS}"] for reason in full]
         assert not list(place.glob("making/*"))
         again: list[str] = []
         following = Cache(place, note=again.append)
@@ -209,16 +210,38 @@ def test_a_run_on_a_read_only_cache_uses_what_is_there(own: Project) -> None:
 
 @MOUNTS
 @pytest.mark.parametrize(("filled", "left"), [(False, {"a", "b", "c"}), (True, {"b", "c"})])
+@pytest.mark.parametrize("ends", [False, True])
 def test_where_the_disk_is_nearly_full_a_run_drops_what_was_not_used_for_ten_minutes(
-    tmp_path: Path, filled: bool, left: set[str]
+    tmp_path: Path, filled: bool, left: set[str], ends: bool
 ) -> None:
     place = tmp_path / "disk"
     with disk(place, "size=32m"):
         for name, ago in (("a", 700), ("b", 500)):
             put(Cache(place), name)
             used(Cache(place), name, ago=ago)
+        run = Cache(place)
+        if ends:
+            put(run, "c")
         if filled:
             (place / "other").write_bytes(bytes(30 * 2**20))
-        put(run := Cache(place), "c")
-        run.close()
+        if ends:
+            run.close()
+        else:
+            put(run, "c")
         assert names(run) == left
+        run.close()
+
+
+@MOUNTS
+def test_nothing_is_stored_before_the_disk_is_full(tmp_path: Path) -> None:
+    place = tmp_path / "disk"
+    with disk(place, "size=32m"):
+        said: list[str] = []
+        run = Cache(place, note=said.append)
+        put(run, "a")
+        (place / "other").write_bytes(bytes(31 * 2**20 + 500_000))
+        for name in "bc":
+            assert put(run, name).arrays["x"].size
+        assert names(run) == {"a"}, "which this run uses, and would have to make again"
+        assert said == [f"cache: {place}: only 0.00 GB of its disk are free; {ENDS}"]
+        run.close()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +21,7 @@ from bench_plugin.pipeline.cache import versions
 from bench_plugin.pipeline.cache.entry import Damaged, Entry, check_contents, entry_of, read, write
 from bench_plugin.pipeline.cache.leases import Guard, Lease, living
 from bench_plugin.pipeline.cache.locks import Patience, RecipeLocks
+from bench_plugin.pipeline.cache.room import room_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 LIMIT_BYTES = 20 * 10**9
 SPARED_SECONDS = 6 * 3600.0  # a run on another machine that shares the folder may have a lease that is not seen here
-FREE_BYTES = 5 * 10**9  # what a run leaves free on the disk, or a tenth of a smaller one
+SECONDS_BETWEEN = 60.0  # from one attempt to make room to the next, while a run stores
 SPARED_WHERE_SCARCE = 600.0  # seconds, where less is free: a full disk ends every run, a dropped entry is made again
 ATTEMPTS = 20
 TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Results of stages; see `bench cache info`.\n"
@@ -51,9 +54,10 @@ def default_folder() -> Path:
 class Cache:
     """A cache in one folder that runs and threads may share.
 
-    ``limit_bytes`` is the size that :meth:`close` reduces it to, or less where the disk is nearly full. ``note`` is
-    called with a sentence for the user when an entry is dropped, when another run is waited for, and once when nothing
-    can be stored any more.
+    ``limit_bytes`` is the size that :meth:`close` reduces it to, or less where the disk is nearly full. There
+    :meth:`put` drops old entries, too, and stores nothing more before the disk is full. ``note`` is called with a
+    sentence for the user when an entry is dropped, when another run is waited for, and once when nothing can be stored
+    any more.
     """
 
     def __init__(
@@ -74,6 +78,7 @@ class Cache:
         self._storing = True
         self._closed = False
         self._stored = False
+        self._made_room_at = -SECONDS_BETWEEN
         self._verified: set[Path] = set()  # the versions that this run has used
         self._keys: set[str] = set()  # the recipes of these
 
@@ -105,14 +110,14 @@ class Cache:
     ) -> Entry:  # fmt: skip
         """Store a finished stage and return it as it will be read back.
 
-        A fault of the disk (full, read-only, forbidden) ends the storing for this run, which is said once, and the
-        stage is returned as it was given. Raises ValueError for a failure that must not be stored (crash, timeout,
-        out-of-memory, harness, board-lost), OSError for one of ``files`` that cannot be read.
+        A fault of the disk (full or nearly full, read-only, forbidden) ends the storing for this run, which is said
+        once, and the stage is returned as it was given. Raises ValueError for a failure that must not be stored (crash,
+        timeout, out-of-memory, harness, board-lost), OSError for one of ``files`` that cannot be read.
         """
         if failure is not None and not failure.storable:
             raise ValueError(f"a {failure.symptom} depends on more than its recipe and is never stored")
         kept = Entry(meta, arrays, files, failure, seconds, peak_bytes)
-        if not self._storing:
+        if not self._storing or not self._has_room():
             return kept
         with ExitStack() as opened:
             sources = {name: opened.enter_context(path.open("rb")) for name, path in files.items()}
@@ -196,12 +201,32 @@ class Cache:
             return
         lease.release()
         if self._stored and self._storing:
-            disk = shutil.disk_usage(self.folder)
-            wanted = min(FREE_BYTES, disk.total // 10)
-            spared = SPARED_SECONDS if disk.free >= wanted else SPARED_WHERE_SCARCE
-            self.prune(limit_bytes=self._limit, spared_seconds=spared, free_bytes=wanted)
+            room = room_of(self.folder)
+            spared = SPARED_WHERE_SCARCE if room.scarce else SPARED_SECONDS
+            self.prune(limit_bytes=self._limit, spared_seconds=spared, free_bytes=room.wanted)
         else:
             self._sweep()
+
+    def _has_room(self) -> bool:
+        """Whether the disk has room for another entry. Where it is scarce, old ones are dropped now and then."""
+        try:
+            room = room_of(self.folder)
+            if room.scarce and self._may_make_room():
+                self.prune(limit_bytes=sys.maxsize, spared_seconds=SPARED_WHERE_SCARCE, free_bytes=room.wanted)
+                room = room_of(self.folder)
+        except OSError:
+            return True  # the folder is not there yet, or storing will tell what is wrong with it
+        if room.full:
+            self._stop_storing(OSError(errno.ENOSPC, f"only {room.free / 10**9:.2f} GB of its disk are free"))
+        return not room.full
+
+    def _may_make_room(self) -> bool:
+        now = time.monotonic()
+        with self._lock:
+            due = now - self._made_room_at >= SECONDS_BETWEEN
+            if due:
+                self._made_room_at = now
+        return due
 
     def _held(self, key: str) -> Path | None:
         """The current version of a recipe, which no run removes from now on; None where there is none."""
