@@ -114,11 +114,14 @@ class Judge:
     def with_sums(
         self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done, precision: str
     ) -> ReferenceOutputs:
-        """The same reference with the larger one of its noise and that of sums in ``precision`` itself.
+        """The same reference with the larger one of its noise and that of sums in ``precision`` itself, of every draw.
 
         ``plain`` is the reference of the emulated file.
         """
-        return self._with_emulation(expected, plain, emulated, f"{precision}-sums")
+        for kind in _kinds(emulated):
+            if kind.startswith(f"{precision}-sums"):
+                expected = self._with_emulation(expected, plain, emulated, kind)
+        return expected
 
     def with_single_rounding(
         self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done
@@ -142,8 +145,7 @@ class Judge:
 
     def inferred_precision(self, expected: ReferenceOutputs, emulated: Done, done: Done) -> str:
         """The inferred precision of a run (compare/precision.py), "" where none can be inferred."""
-        kinds = [kind for kind in dict.fromkeys(name.split(":")[0] for name in emulated.arrays) if kind not in NUDGED]
-        emulations = {kind: stack_names(emulated.arrays, kind) for kind in kinds}
+        emulations = {kind: stack_names(emulated.arrays, kind) for kind in _kinds(emulated) if kind not in NUDGED}
         count = int(emulated.meta["emulate"]["samples"])
         errors = emulated_errors(expected.outputs, emulations)
         return effective_by_error(expected.outputs, _numbered(done.arrays), errors, count)
@@ -299,6 +301,11 @@ def _second_binding(reference: Done) -> dict[str, Array]:
 
 def _numbered(arrays: Mapping[str, Array]) -> dict[str, Array]:
     return {name: value for name, value in arrays.items() if name.startswith("out")}
+
+
+def _kinds(emulated: Done) -> tuple[str, ...]:
+    """The emulations that a reply holds, such as ``fp16``."""
+    return tuple(dict.fromkeys(name.split(":")[0] for name in emulated.arrays))
 
 
 def _by_position(values: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:

@@ -254,17 +254,19 @@ def _share(values: Array, truth: Array) -> float:
 
 
 def signal_to_noise(
-    expected: Mapping[str, Array], actual: Mapping[str, Array], chosen: Collection[str] = ()
+    expected: Mapping[str, Array], actual: Mapping[str, Array], chosen: Collection[str] = (), *, own: bool = False
 ) -> dict[str, float | None]:
     """The ratio of signal to noise (dB) of every output [N, ...] by the name that it has in ``expected``.
 
     Outputs are matched by position; None where there is no noise, -inf for a wrong shape and for NaN and Inf. Of
     integers it is the share of the elements that differ, of one at least, taken as an amplitude. What belongs to an
     index of ``chosen`` (:func:`choices`) is compared where that is the same one.
+
+    Few elements are counted by chance: of our ``own`` quantisation, where n differ, n + sqrt(n) + 1 may.
     """
     found = dict(zip(expected, actual.values(), strict=False))
     return {
-        name: _distance(*_of_same_choice(name, expected, found, chosen))
+        name: _distance(*_of_same_choice(name, expected, found, chosen), own=own)
         if values.shape == expected[name].shape and np.isfinite(values).all()
         else -np.inf
         for name, values in found.items()
@@ -292,11 +294,12 @@ def _of_same_choice(
     return truth, values
 
 
-def _distance(truth: Array, values: Array) -> float | None:
+def _distance(truth: Array, values: Array, *, own: bool) -> float | None:
     if truth.dtype.kind == "f":
         return sqnr(values, truth)
-    differ = max(int(np.count_nonzero(values != truth)), 1)
-    return -20 * math.log10(differ / truth.size) if truth.size else None
+    differ = int(np.count_nonzero(values != truth))
+    counted = min(differ + math.sqrt(differ) + 1, truth.size) if own else max(differ, 1)
+    return -20 * math.log10(counted / truth.size) if truth.size else None
 
 
 def strength_by_noise(

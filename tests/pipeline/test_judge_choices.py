@@ -28,7 +28,7 @@ def run(other: int, noise: float, *, boxes_of: Array | None = None) -> dict[str,
 
 
 def verdict(own: dict[str, Array], actual: dict[str, Array], chosen: list[str] = CHOSEN) -> str:
-    ours, theirs = (signal_to_noise(TRUTH, one, chosen) for one in (own, actual))
+    ours, theirs = signal_to_noise(TRUTH, own, chosen, own=True), signal_to_noise(TRUTH, actual, chosen)
     return compare_by_approximation(ours, theirs, integers=["index"]).status
 
 
@@ -48,6 +48,20 @@ def test_wrong_boxes_and_too_many_other_choices_are_noticed() -> None:
     assert verdict(own, run(2, 0.05)) == MISMATCH
     assert verdict(own, run(5, 0.02)) == MISMATCH, "more than twice as many as our own"
     assert verdict(own, run(10, 9.0)) == MISMATCH, "no choice is the same"
+
+
+@pytest.mark.parametrize(("own", "most"), [(0, 1), (1, 5), (16, 41), (64, 145)])
+def test_few_labels_of_another_kind_are_a_matter_of_chance(own: int, most: int) -> None:
+    def labels(differ: int) -> dict[str, Array]:
+        return {"out0": (np.arange(400) < differ).astype(np.int64)}
+
+    truth = {"label": np.zeros(400, np.int64)}
+    ours = signal_to_noise(truth, labels(own), own=True)
+    found = [
+        compare_by_approximation(ours, signal_to_noise(truth, labels(one)), integers=["label"]).status
+        for one in (most, most + 1)
+    ]
+    assert found == [AGREE, MISMATCH]
 
 
 def test_mutants_are_held_against_the_same_figure() -> None:

@@ -245,6 +245,18 @@ def test_the_noise_of_sums_counts_where_it_is_larger() -> None:
     assert found.outputs is rounded_file.outputs and found.origin == "another file"
 
 
+def test_every_draw_of_sums_is_noise() -> None:
+    truth, chosen = drawn(), np.arange(8)
+    other = np.where(chosen < 2, 7, chosen)
+    arrays = {
+        "fp16-sums:y": truth, "fp16-sums:i": chosen, "fp16-sums-1:y": off_by(truth, 1e-2), "fp16-sums-1:i": other,
+        "bf16-sums:y": off_by(truth, 1e-1), "bf16-sums:i": chosen[::-1],
+    }  # fmt: skip
+    plain = ReferenceOutputs({"y": truth, "i": chosen}, "the file", {}, {}, {})
+    found = JUDGE.with_sums(plain, plain, Done(failure=None, arrays=arrays), "fp16").noise
+    assert pytest.approx(1e-2) == found["y"].E and found["i"].E == 0.25
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_an_emulation_overflows_where_one_of_its_values_is_no_number(value: float) -> None:
     numbers, broken, whole = drawn(), drawn(3), np.array([1, 2])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_memory, onnx_sums
+from bench_plugin.adapters.onnx_tools.shared import onnx_choices, onnx_memory, onnx_sums
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import EmulateCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -21,7 +21,7 @@ ADAPTER = {
     "title": "Emulated precisions",
     "distribution": "onnx",
     "operations": ["emulate"],
-    "uses": ["onnx_float64", "onnx_memory", "onnx_operators", "onnx_sums"],
+    "uses": ["onnx_choices", "onnx_float64", "onnx_memory", "onnx_operators", "onnx_sums"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -37,6 +37,9 @@ EMULATIONS = {
     "bf16": ("bfloat16", "bfloat16", ""),
 }
 SUMS = "-sums"  # behind the name of an emulation whose terms are summed in its own type
+# Of files that choose between nearly equal numbers (onnx_choices): how often such sums are drawn. One that the rounding
+# of one draw leaves as it is may be another one in the next.
+DRAWS = 8
 # Of files that round to integers as they run: the emulation of fp32 with every value that is divided by a scale moved
 # up or down by what float32 may have lost before, so that each integer that it may round to either side is rounded to
 # both.
@@ -81,7 +84,7 @@ class Adapter:
         file = _File(onnx, call.files["model.onnx"])
         ties = _Ties() if any(node.op_type == DYNAMIC for node in file.nodes) else None
         if call.sums:
-            return Reply({"samples": call.samples}, _emulated(file, call, call.sums + SUMS, None))
+            return Reply({"samples": call.samples}, _summed(file, call))
         arrays, missing = _emulated(file, call, "fp32", ties), {}
         if ties is not None:
             _evaluated(file, _with_ties(onnx, file.copy(), "replay"), call, ties)
@@ -117,11 +120,22 @@ class _File:
             evaluator.rt_inits_[name] = ROUNDINGS[weights](values) if weights else values.astype("float64")
 
 
+def _summed(file: _File, call: EmulateCall) -> dict[str, Any]:
+    """The arrays ``<precision>-sums:out0`` ... and, of a file that chooses, those of the other draws."""
+    draws = DRAWS if onnx_choices.chooses(file.onnx, file.copy()) else 1
+    arrays: dict[str, Any] = {}
+    for draw in range(draws):
+        model, rounding = file.copy(), EMULATIONS[call.sums]
+        _rounded(file.onnx, model.graph, rounding, draw=draw)
+        name = call.sums + SUMS + (f"-{draw}" if draw else "")
+        arrays.update(samples.blobs(_evaluated(file, model, call, None, rounding), name + ":"))
+    return arrays
+
+
 def _emulated(file: _File, call: EmulateCall, name: str, ties: _Ties | None) -> dict[str, Any]:
-    """The arrays of one emulation by name: one of EMULATIONS, one of NUDGES, or one with SUMS behind it."""
-    model, kept = file.copy(), name.removesuffix(SUMS)
-    rounding = EMULATIONS[kept if kept in EMULATIONS else "fp32"]
-    _rounded(file.onnx, model.graph, rounding, sums=kept != name)
+    """The arrays of one emulation by name: one of EMULATIONS, or one of NUDGES."""
+    model, rounding = file.copy(), EMULATIONS[name if name in EMULATIONS else "fp32"]
+    _rounded(file.onnx, model.graph, rounding)
     if ties is not None and name in ("fp32", *NUDGES):
         _with_ties(file.onnx, model, "record" if name == "fp32" else "move", NUDGES.get(name, 0.0))
     return samples.blobs(_evaluated(file, model, call, ties, rounding), name + ":")
@@ -212,10 +226,10 @@ def _with_ties(onnx: Any, model: Any, does: str, direction: float = 0.0) -> Any:
     return model
 
 
-def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: bool = False) -> None:
+def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, draw: int | None = None) -> None:
     """Round weights in place, and put a rounding behind every result of the top-level graph.
 
-    With ``sums`` terms are added in the type of the results, too.
+    With the number of a ``draw`` terms are added in the type of the results, too.
     """
     weights, results, operands = rounding
     for tensor in graph.initializer:
@@ -228,7 +242,9 @@ def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: boo
             for place, name in enumerate(node.input[:2]):
                 node.input[place] = f"{name}_operand{index}_{place}"
                 nodes.append(_round_node(onnx, name, node.input[place], operands))
-        made = onnx_sums.summed(onnx, index, node, results) if sums else [node]
+        made = [node]
+        if draw is not None:
+            made = onnx_sums.summed(onnx, index + draw * len(graph.node), node, results)
         nodes += made
         if node.op_type in ("Shape", "Constant", "ConstantOfShape"):
             continue

@@ -88,6 +88,8 @@ class EmulateCall(Call):
     samples: the number n of samples to run.
     batched: samples are rows of a batch.
     sums: only this precision, fp32, fp16 or bf16, whose terms are summed in its type, too, as ``<precision>-sums``.
+        What these sums lose is drawn at random; of a file that chooses between nearly equal numbers, such as by
+        ArgMax, there are further draws: ``<precision>-sums-1`` ....
     """
 
     operation = "emulate"

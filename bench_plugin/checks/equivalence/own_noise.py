@@ -53,7 +53,7 @@ def noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plai
         return unverified(Unverified.NO_REFERENCE, own)
     operators = found.file.check.meta["check"]["operators"]
     chosen = choices(plain.outputs, operators)
-    ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen)
+    ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen, own=True)
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
     integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
     comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=own.unrounded)

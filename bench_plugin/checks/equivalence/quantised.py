@@ -165,7 +165,7 @@ def _cut(artefact: whole.ReadBack, cut: Sequence[Mapping[str, Any]], ranges: Com
         return unverified(Unverified.NO_REFERENCE, f"{said}; {own}", agrees.numbers)
     chosen = choices(plain.outputs, found.file.check.meta["check"]["operators"])
     short = {name: truth[: len(made.values[name])] for name, truth in plain.outputs.items()}
-    ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen)
+    ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen, own=True)
     theirs = signal_to_noise(short, made.values, chosen)
     noise = compare_by_approximation(ours, theirs, run.judge.table)
     if noise.status == MISMATCH:

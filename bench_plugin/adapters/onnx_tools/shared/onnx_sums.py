@@ -46,16 +46,16 @@ def operators() -> list[Any]:
     return [_ones(base), _terms(base), _in_order(base), _summed(base), _shared(base), _normalised(base)]
 
 
-def summed(onnx: Any, index: int, node: Any, format: str) -> list[Any]:
+def summed(onnx: Any, seed: int, node: Any, format: str) -> list[Any]:
     """The nodes for a node of ``SUMMED``, the last of which gives its result as if it were summed in this type.
 
-    Anything else, and an Einsum of other than two operands, stays as it is.
+    What is rounded is random, by ``seed``. Anything else, and an Einsum of other than two operands, stays as it is.
     """
     if node.op_type not in SUMMED or (node.op_type == "Einsum" and len(node.input) != 2):
         return [node]
     own, result = onnx.helper.make_node, node.output[0]
     node.output[0] = plain = f"{result}_summed"
-    said: dict[str, Any] = {"seed": index, "format": format, "domain": DOMAIN}
+    said: dict[str, Any] = {"seed": seed, "format": format, "domain": DOMAIN}
     if node.op_type == "InstanceNormalization":
         node.output[0] = result
         epsilon = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
