@@ -51,12 +51,19 @@ def noise(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plai
     own = of_model(run, models, found)
     if isinstance(own, str):
         return unverified(Unverified.NO_REFERENCE, own)
+    return against(run, found, ran, plain, own.evaluated, own.unrounded)
+
+
+def against(
+    run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, own: Done, unrounded: Sequence[str] = ()
+) -> Comparison:
+    """The noise of the result against that of ``own``, a quantised graph of the model in float64."""
     operators = found.file.check.meta["check"]["operators"]
     chosen = choices(plain.outputs, operators)
-    ours = signal_to_noise(plain.outputs, numbered(own.evaluated.arrays), chosen, own=True)
+    ours = signal_to_noise(plain.outputs, numbered(own.arrays), chosen, own=True)
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
     integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
-    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=own.unrounded)
+    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=unrounded)
     truth = {"truth": "the unrounded model, by approximation"}
     return replace(comparison, numbers={**comparison.numbers, **truth})
 

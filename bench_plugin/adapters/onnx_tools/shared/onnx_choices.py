@@ -17,7 +17,7 @@ ADAPTER = {
 
 COMPARING = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 CHOOSING = ("ArgMax", "ArgMin", "TopK", "Hardmax", "NonMaxSuppression", "NonZero", "Unique")
-ROUNDING = ("Round", "Floor", "Ceil", "Sign", "Mod", "QuantizeLinear")
+ROUNDING = ("Round", "Floor", "Ceil", "Sign", "Mod", "QuantizeLinear", "DynamicQuantizeLinear")
 SIZES_ALONE = ("Shape", "Size")  # of their input only
 
 
