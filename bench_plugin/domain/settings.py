@@ -110,7 +110,7 @@ class Settings:
     ``jobs`` counts cells at the same time, ``threads`` those of each runtime (0: one for each core).
     With ``all_boards`` a cell for a target runs on each of the target's boards. Of the selection only what is in
     ``shard`` is computed, if there is one; it is balanced by the durations in the results file ``shard_durations``.
-    ``beside_others`` is set in a worker of pytest-xdist: other processes compute cells of the same run.
+    ``workers`` is the number of pytest-xdist's workers, of which this process is one: each computes one cell at a time.
     ``given_toolchains`` are those folders of ``toolchains`` that the command line names.
     ``onnx`` are the project's own ONNX files, models by their names; those of ``selection`` are selected, too.
     ``licence`` and ``contributor`` are those of the rows.
@@ -133,7 +133,7 @@ class Settings:
     all_boards: bool = False
     shard: Shard | None = None
     shard_durations: Path | None = None
-    beside_others: bool = False
+    workers: int = 0
     engine: str = "local"
     scheduler: str = LOCAL_SCHEDULER
     adapters: tuple[Path, ...] = ()
@@ -148,6 +148,16 @@ class Settings:
     thresholds: Thresholds = field(default_factory=Thresholds)
     against: AgainstRun | None = None
     scenarios: tuple[str, ...] = ()
+
+    @property
+    def beside_others(self) -> bool:
+        """Whether other processes compute cells of the same run."""
+        return self.workers > 0
+
+    @property
+    def at_once(self) -> int:
+        """How many cells of the run this machine computes at the same time."""
+        return self.workers or self.jobs
 
     def runtime_threads(self) -> int:
         """The number of threads that each runtime gets."""

@@ -24,6 +24,7 @@ def test_what_is_as_near_as_float32_was_computed_in_it(project: Project) -> None
     assert row["status"] == "supported" and row["numbers"]["E"] < 1e-5, row["reason"]
     assert row["placement"]["effective_by_error"] == "fp32"
 
+
 DYNAMIC = """
 import sys
 import numpy as np, onnx

@@ -260,6 +260,10 @@ def _network(calls: int) -> None:
     raise InvalidModel("the schema cannot be read: Connection refused")
 
 
+def _threads(calls: int) -> None:
+    raise InvalidModel(f"OpenBLAS may use {os.environ['OPENBLAS_NUM_THREADS']} threads")
+
+
 def _grandchild(calls: int) -> None:
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
     with open(os.environ["FAKE_PIDS"], "a") as file:
@@ -290,6 +294,7 @@ FAULTS = {
     "absent": _absent,
     "no-program": _no_program,
     "network": _network,
+    "threads": _threads,
 }
 
 

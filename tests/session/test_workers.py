@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -79,3 +80,13 @@ def test_workers_share_the_memory(timed: Project) -> None:
     assert [what for _, what in exports] == ["begin export", "end export"] * 2
     assert len({pid for pid, _ in exports}) == 2
     assert list((timed.folder / "cache/tokens").glob("*.token")) == []
+
+
+@pytest.mark.parametrize(("options", "together"), [(("-n2",), 2), (("-n1",), 1), (("--bench-jobs=1",), 1), ((), 2)])
+def test_cells_that_are_computed_side_by_side_share_the_cores(
+    project: Project, options: tuple[str, ...], together: int
+) -> None:
+    project.model("a", "export:threads")
+    threads = max(1, len(os.sched_getaffinity(0)) // together)
+    row = project.run(*options).cells("export")["a"]
+    assert row["reason"].endswith(f"OpenBLAS may use {threads} threads"), row["reason"]

@@ -34,8 +34,18 @@ LOADING = Limits(seconds=60.0, memory_bytes=0)  # an adapter's file, with what i
 GROWN = 3  # an agent with more than a third of its memory limit after a lease is replaced
 ENDED_SECONDS = 2.0
 # Threads that spin while they wait for work take the cores of other agents: measured, a convolutional network took
-# 1.9 s instead of 0.3 s beside one other agent. An agent that is timed works alone and does without them.
+# 1.9 s instead of 0.3 s beside one other agent. An agent that is timed works alone and does without them. OpenBLAS
+# waits for its threads by yielding, whatever it is told (``_shared``).
 WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_TIMEOUT": "4"}
+
+
+def _shared(at_once: int) -> dict[str, str]:
+    """Variables of an agent beside ``at_once`` - 1 others: NumPy's OpenBLAS gets its part of the cores.
+
+    Measured, two emulations of DenseNet201 side by side on two busy cores took 13 s with one thread each, and 84 s with
+    two. Products of matrices have the same bits with any number of threads.
+    """
+    return {**WAITING, "OPENBLAS_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // at_once))}
 
 
 class LocalProcess:
@@ -95,7 +105,8 @@ class AgentPool:
     agents get beside those of :mod:`bench_plugin.reach.processes.variables`. An agent has ``start_seconds`` to say
     hello; a toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence
     for the user when an agent that could not drop its models was replaced. ``boards`` gives what starts the agents of a
-    board (reach/boards/reach.py), ``toolchains`` what is shipped to it (default: the plugin's own).
+    board (reach/boards/reach.py), ``toolchains`` what is shipped to it (default: the plugin's own). ``at_once`` is the
+    number of agents that may work at the same time on this machine, those of other pools included.
     """
 
     def __init__(
@@ -110,8 +121,10 @@ class AgentPool:
         note: Callable[[str], None] = lambda text: None,
         boards: Mapping[str, Reach] | None = None,
         toolchains: Toolchains | None = None,
+        at_once: int = 1,
     ) -> None:
         self._toolchains = toolchains
+        self._shared = _shared(at_once)
         self._reaches = boards or {}
         self.boards = BoardPool(self._reaches, cache_root() / "boards" / "locks", idle=self._end_on_board, note=note)
         self._environments = environments
@@ -358,7 +371,7 @@ class AgentPool:
         if remarks:
             with log.open("a", encoding="utf-8") as file:
                 file.writelines(f"bench: {remark}\n" for remark in remarks)
-        environment = {**({} if alone else WAITING), **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
+        environment = {**({} if alone else self._shared), **kept, "TMPDIR": str(folder), "PYTHONFAULTHANDLER": "1"}
         try:
             child = self._nursery.spawn(argv, environment, folder, theirs, log)
         except BenchError as error:

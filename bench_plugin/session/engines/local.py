@@ -135,6 +135,7 @@ def _parts(basis: Basis, settings: Settings, note: Note, needed: NeededToolchain
         variables=workspace.variables,
         boards={name: reach for name, reach in workspace.boards.items() if name not in without},
         toolchains=workspace.toolchains,
+        at_once=settings.at_once,
     )
     stages = Stages(
         cache, pool, workspace.catalog, workspace.fingerprints, agent_digest=agent_digest(), refresh=settings.refresh

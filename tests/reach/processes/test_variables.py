@@ -18,14 +18,16 @@ from tests.reach.processes.conftest import LIMITS, ROOT
 RUNNING = ROOT / "tests" / "fake" / "running.py"
 
 
-def environment_of_an_agent(folder: Path, *named: str, key: str = "environment") -> tuple[dict[str, str], str]:
+def environment_of_an_agent(
+    folder: Path, *named: str, key: str = "environment", at_once: int = 1, alone: bool = False
+) -> tuple[dict[str, str], str]:
     """What an agent of this process finds in its environment (the values, or their ``hashes``), and its log."""
     pool = AgentPool(
         lambda name: Path(sys.executable), folder / "logs", lambda name: [Source(name, RUNNING.read_bytes())],
-        folder / "scratch", variables=named,
+        folder / "scratch", variables=named, at_once=at_once,
     )  # fmt: skip
     try:
-        with pool.lease("fake") as agent:
+        with pool.lease("fake", alone=alone) as agent:
             answer = agent.call("fake", "go", {}, limits=LIMITS)
     finally:
         pool.close()
@@ -51,6 +53,23 @@ def test_agents_get_what_is_usual_and_no_secret(tmp_path: Path, monkeypatch: pyt
     assert found["TMPDIR"].startswith(str(tmp_path))
     assert not set(hidden) & set(found)
     assert "hidden" not in found.values()
+
+
+@pytest.mark.parametrize(("at_once", "threads"), [(1, "6"), (2, "3"), (4, "1"), (9, "1")])
+def test_agents_share_the_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int, threads: str) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(range(6)))
+    found, _ = environment_of_an_agent(tmp_path, at_once=at_once)
+    assert (found["OPENBLAS_NUM_THREADS"], found["OMP_WAIT_POLICY"]) == (threads, "PASSIVE")
+
+
+def test_what_the_user_says_of_threads_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "5")
+    assert environment_of_an_agent(tmp_path, at_once=2)[0]["OPENBLAS_NUM_THREADS"] == "5"
+
+
+def test_an_agent_that_works_alone_has_all_cores_and_may_spin(tmp_path: Path) -> None:
+    found, _ = environment_of_an_agent(tmp_path, at_once=2, alone=True)
+    assert not {"OPENBLAS_NUM_THREADS", "OMP_WAIT_POLICY"} & set(found)
 
 
 def test_what_is_named_reaches_agents_and_a_secret_only_in_full(
