@@ -309,15 +309,17 @@ def _joined(port: Any) -> bool:
 
 def constant(value: Any) -> Any:
     """The values of an output that no input of the model decides, as float64 or integers."""
+    numpy = importlib.import_module("numpy")
     node = value.get_node()
     if node.get_type_name() == "Constant":
-        found = node.data
+        found = numpy.array(node.data)
+        if node.get_output_element_type(0).get_type_name() == "bf16":  # whose bits come as those of float16
+            found = (found.view("uint16").astype("uint32") << 16).view("float32")
     else:
         openvino = importlib.import_module("openvino")
         result = importlib.import_module("openvino.opset13").result(value)
         part = openvino.Model([result], [])
         found = openvino.Core().compile_model(part, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([])[0]
-    numpy = importlib.import_module("numpy")
     found = numpy.array(found)
     return found.astype("float64") if found.dtype.kind == "f" else found
 

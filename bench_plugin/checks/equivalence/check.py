@@ -210,14 +210,7 @@ class Equivalence:
         """Compare with one file whose weights are rounded, by the row of the type that the file computes in."""
         if isinstance(expected, Comparison):
             return expected
-        own = found.file.computes if PRECISIONS[found.file.computes].reduced else "fp32"
-        if own != "fp32":  # a file that computes in a narrow type does so with rounded weights, too
-            emulated = emulating.emulated(run, found.original, found.file.check, own)
-            if emulated.failure:
-                reason = f"{own} could not be emulated: {emulated.failure.message}"
-                return unverified(Unverified.NO_REFERENCE, reason)
-            expected = run.judge.at_precision(expected, emulated, own)
-        return comparing.compared(run, self._models, found, ran, expected, plain, own, of_file=of_file)
+        return comparing.compared_by_own_row(run, self._models, found, ran, expected, plain, of_file=of_file)
 
     def _infer_precision(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs) -> None:
         """Record the precision inferred from the error, where the tool could have replaced the requested one.

@@ -8,7 +8,9 @@ from dataclasses import replace
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.emulating import emulated
 from bench_plugin.checks.sums import compared_with_sums
-from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.domain.outcome import Unverified
+from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import NUDGED, ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import with_single_rounding
@@ -41,6 +43,21 @@ def compared(
             expected = run.judge.with_single_rounding(expected, plain, rounded)
             comparison = judged(expected)
     return compared_with_sums(run, found.original, found.file.check, expected, plain, comparison, precision, judged)
+
+
+def compared_by_own_row(
+    run: CellRun, models: CompiledModels, found: Compiled, ran: Done, expected: ReferenceOutputs,
+    plain: ReferenceOutputs, *, of_file: bool,
+) -> Comparison:  # fmt: skip
+    """The same by the row of the type that the file computes in, with the emulated noise of it where it is narrow."""
+    own = found.file.computes
+    if not PRECISIONS[own].reduced:
+        return compared(run, models, found, ran, expected, plain, "fp32", of_file=of_file)
+    narrow = emulated(run, found.original, found.file.check, own)
+    if narrow.failure:
+        return unverified(Unverified.NO_REFERENCE, f"{own} could not be emulated: {narrow.failure.message}")
+    expected = run.judge.at_precision(expected, narrow, own)
+    return compared(run, models, found, ran, expected, plain, own, of_file=of_file)
 
 
 def compared_in_steps(

@@ -37,7 +37,7 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
     if reference.failure:
         text = f"the quantised graph has no float64 reference: {reference.failure.message}"
         return unverified(Unverified.NO_REFERENCE, text)
-    if PRECISIONS[found.file.computes].reduced and run.cell.types.calibration == "dynamic":
+    if PRECISIONS[found.file.computes].reduced:
         run.log.flag(own_noise.BY_APPROXIMATION)  # what it rounds was rounded to a narrow type before: few are certain
         return own_noise.against(run, found, ran, plain, reference)
     one_by_one = run.cell.graph == own_noise.LAYERED and graph.batch == 1

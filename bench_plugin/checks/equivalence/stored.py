@@ -9,7 +9,7 @@ from typing import Any
 from bench_plugin.agent.contract.rebuilt import NOT_THE_FILES
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
-from bench_plugin.checks.equivalence.comparing import compared
+from bench_plugin.checks.equivalence.comparing import compared_by_own_row
 from bench_plugin.compare.converted import compare_constants
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
@@ -96,7 +96,7 @@ def constants(run: CellRun, rebuilt: Done, matched: Done | None) -> Comparison:
 def weight_only(
     run: CellRun, models: CompiledModels, found: Compiled, ran: Done, matched: Done | None, plain: ReferenceOutputs
 ) -> Comparison:
-    """The verdict where only weights are rounded: the file with the weights that were read back, by the row fp32."""
+    """The verdict where only weights are rounded: the file with the weights that were read back, by its own row."""
     matches = matched.meta["match"]["matches"] if matched else []
     if not matches or not all(row["tensor"] for row in matches):
         return unverified(Unverified.NO_REFERENCE, "not every weight that was read back is one of the file")
@@ -108,4 +108,4 @@ def weight_only(
         )
     expected = run.judge.file_reference(run.model, evaluated, None)
     expected = replace(expected, origin="file with the weights that were read back, in float64")
-    return compared(run, models, found, ran, expected, plain, "fp32", of_file=True)
+    return compared_by_own_row(run, models, found, ran, expected, plain, of_file=True)
