@@ -28,6 +28,15 @@ MIXED = (
     m = MatMulInteger(x, w) f = Cast<to = 1>(m) y = MatMul(f, v)
 }"""
 )
+# A GRU, which tract computes as one layer in float32 and whose costs it does not count, and a product of integers.
+RECURRENT = (
+    HEAD
+    + """g (float[6,1,3] x, int8[5,2] w) => (int32[6,2] y)
+    <float[1,15,3] k = {%s}, float[1,15,5] r = {%s}, int64[2] s = {6, 5}> {
+    h = GRU<hidden_size = 5, linear_before_reset = 1>(x, k, r) f = Reshape(h, s)
+    q, scale, zero = DynamicQuantizeLinear(f) y = MatMulInteger(q, w, zero)
+}"""
+)
 # Operators, inputs, and multiply-adds counted by hand from ONNX's text.
 COUNTED = {
     # Conv: outputs 1x4x6x6, each a sum over 3 channels of a group of 2 and 3x3 elements.
@@ -115,6 +124,16 @@ def test_the_share_of_integers_is_read_from_its_own_graph(tmp_path: Path) -> Non
     assert (placement.get("integer_share"), answer.compile.get("integer")) == (0.5, "partly"), (answer.error, placement)
     expected = given["x"].astype(int) @ given["w"].astype(int) @ np.ones((5, 2), int)
     assert answer.outputs["out0"][2] == expected.tolist()
+
+
+def test_a_recurrent_layer_is_one_in_floating_point(tmp_path: Path) -> None:
+    text = RECURRENT % tuple(", ".join(str(n % 7 / 8) for n in range(count)) for count in (45, 75))
+    model = written(text, tmp_path / "model.onnx")
+    given = {"x": np.ones((6, 1, 3), np.float32), "w": np.arange(10, dtype=np.int8).reshape(5, 2)}
+    outputs = [("y", "int32", (6, 2))]
+    answer = answered("tract", model, given, outputs, tmp_path / "made", precision="w8a8-dyn", graph="dynamic")
+    placement = answer.compile.get("placement", {})
+    assert (placement.get("integer_share"), answer.compile.get("integer")) == (0.5, "partly"), (answer.error, placement)
 
 
 def test_an_operator_that_it_lacks_is_a_refusal(tmp_path: Path) -> None:

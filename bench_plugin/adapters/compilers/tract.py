@@ -56,6 +56,7 @@ TYPES = {
     **{f"{sign}int{bits}": f"{letter}{bits}" for sign, letter in (("", "i"), ("u", "u")) for bits in (8, 16, 32, 64)},
 }  # fmt: skip
 FLOATS = ("F16", "F32", "F64")
+RECURRENT = re.compile(r"(Lstm|Gru|Rnn)Seq")  # a layer of its own, in float32, whose costs tract does not count
 CONTRACTIONS = re.compile(r"MatMul|EinSum|Conv|DepthWise|Lstm|Gru|Rnn|Scan", re.IGNORECASE)
 DUMP = "ModelPatch {"  # of a patch of its graph, weights included, below the error that it is about
 MULTIPLY_ADDS = re.compile(r"FMA\((\w+)\)$")
@@ -239,7 +240,11 @@ def _computed(call: CompileCall, runnable: Any) -> tuple[Mapping[str, object], M
         return {}, {"effective": ""}
     if call.graph not in (QDQ, "dynamic"):
         return {}, {}
-    rows = [(node["operator"], kind) for node in _nodes(runnable) for kind in node["multiply_adds"]]
+    nodes = _nodes(runnable)
+    rows = [(node["operator"], kind) for node in nodes for kind in node["multiply_adds"]]
+    rows += [
+        (node["operator"], "F32") for node in nodes if not node["multiply_adds"] and RECURRENT.search(node["operator"])
+    ]
     counts = contractions.counted((name, kind not in FLOATS) for name, kind in rows if CONTRACTIONS.search(name))
     return contractions.placed(counts), {"integer": contractions.integer(counts)}
 
