@@ -38,7 +38,8 @@ EMULATIONS = {
 }
 SUMS = "-sums"  # behind the name of an emulation whose terms are summed in its own type
 # Of files that choose between nearly equal numbers (onnx_choices): how often such sums are drawn. One that the rounding
-# of one draw leaves as it is may be another one in the next.
+# of one draw leaves as it is may be another one in the next. In every other draw results are kept in float32, as tools
+# keep them that compute products alone in a narrow type: rounded to it, nearly equal numbers are often the same.
 DRAWS = 8
 # Of files that round to integers as they run: the emulation of fp32 with every value that is divided by a scale moved
 # up or down by what float32 may have lost before, so that each integer that it may round to either side is rounded to
@@ -61,6 +62,14 @@ class _Ties:
 
     made: list[tuple[Any, tuple[Any, Any, Any]]] = field(default_factory=list)
     lost: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """The type in which terms are added, and the first of the seeds of what that loses, one for each node."""
+
+    format: str
+    seed: int
 
 
 class Adapter:
@@ -125,8 +134,10 @@ def _summed(file: _File, call: EmulateCall) -> dict[str, Any]:
     draws = DRAWS if onnx_choices.chooses(file.onnx, file.copy()) else 1
     arrays: dict[str, Any] = {}
     for draw in range(draws):
-        model, rounding = file.copy(), EMULATIONS[call.sums]
-        _rounded(file.onnx, model.graph, rounding, draw=draw)
+        weights, results, operands = EMULATIONS[call.sums]
+        rounding = (weights, "float32", results) if draw % 2 and results != "float32" else (weights, results, operands)
+        model = file.copy()
+        _rounded(file.onnx, model.graph, rounding, sums=_Sums(results, draw * len(file.nodes)))
         name = call.sums + SUMS + (f"-{draw}" if draw else "")
         arrays.update(samples.blobs(_evaluated(file, model, call, None, rounding), name + ":"))
     return arrays
@@ -226,11 +237,8 @@ def _with_ties(onnx: Any, model: Any, does: str, direction: float = 0.0) -> Any:
     return model
 
 
-def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, draw: int | None = None) -> None:
-    """Round weights in place, and put a rounding behind every result of the top-level graph.
-
-    With the number of a ``draw`` terms are added in the type of the results, too.
-    """
+def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: _Sums | None = None) -> None:
+    """Round weights in place, and put a rounding behind every result of the top-level graph, and ``sums`` of terms."""
     weights, results, operands = rounding
     for tensor in graph.initializer:
         if tensor.data_type == DOUBLE:
@@ -242,9 +250,7 @@ def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, draw: int
             for place, name in enumerate(node.input[:2]):
                 node.input[place] = f"{name}_operand{index}_{place}"
                 nodes.append(_round_node(onnx, name, node.input[place], operands))
-        made = [node]
-        if draw is not None:
-            made = onnx_sums.summed(onnx, index + draw * len(graph.node), node, results)
+        made = onnx_sums.summed(onnx, sums.seed + index, node, sums.format) if sums else [node]
         nodes += made
         if node.op_type in ("Shape", "Constant", "ConstantOfShape"):
             continue
