@@ -9,7 +9,7 @@ from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import FILE, ReferenceOutputs
+from bench_plugin.pipeline.judge import FILE, OWN, ReferenceOutputs
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.subjects import Subject
@@ -19,25 +19,27 @@ ONE_BY_ONE = "one-by-one sums"  # the note of what is right if float32 terms are
 
 def compared_with_sums(
     run: CellRun, subject: Subject, check: Done, expected: ReferenceOutputs, plain: ReferenceOutputs,
-    comparison: Comparison, precision: str, judged: Callable[[ReferenceOutputs], Comparison],
+    comparison: Comparison, precision: str, judged: Callable[[ReferenceOutputs], Comparison], *, own: bool = False,
 ) -> Comparison:  # fmt: skip
     """The comparison of a run, where a mismatch may be how sums were added: none that ONNX forbids.
 
     ONNX leaves open in which type and order the terms of a product or a mean are added. A run that agrees by the noise
     of adding them one by one in the type of its results is right, with a note, as it is in an operator's own case.
     Where that noise is beyond the cap, nothing is proven. ``subject`` is the file that is emulated, ``plain`` its
-    reference; ``judged`` compares the run with a reference of more noise than ``expected``. At fp32 the reference has
-    to be the file's own: beside a framework's, the emulation would also have what is wrong with the file.
+    reference; ``judged`` compares the run with a reference of more noise than ``expected``. With ``own`` terms are
+    added in the types that the file itself has. At fp32 the reference has to be the file's own: beside a framework's,
+    the emulation would also have what is wrong with the file.
     """
     if comparison.status != MISMATCH or run.model.detections:
         return comparison
     if not PRECISIONS[precision].reduced and plain.origin != FILE:  # what the file does wrong would count as noise
         return comparison
-    summed = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject, check, sums=precision))
+    kind = OWN if own else precision
+    summed = run.obtain("emulate", graph_tasks.emulate(run.tasks, run.model, subject, check, sums=kind))
     if summed.failure:
         run.log.flag(f"what sums in {precision} add to the noise is not known: {summed.failure.message}")
         return comparison
-    again = judged(run.judge.with_sums(expected, plain, summed, precision))
+    again = judged(run.judge.with_sums(expected, plain, summed, kind))
     if again.status == AGREE:
         note = LOW_ACCUMULATOR if PRECISIONS[precision].reduced else ONE_BY_ONE
         return replace(again, notes=(*again.notes, note))

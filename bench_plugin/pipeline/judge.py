@@ -23,6 +23,7 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 Array = np.ndarray[Any, Any]
 
 NOISE_KINDS = ("default", "variant", "perturbed")
+OWN = "own"  # the emulation that rounds to the types that a file itself has
 NUDGED = ("fp32-up", "fp32-down")  # emulations of float32 that only find integers which may be rounded to either side
 FILE = "file in float64"  # the origin of a reference that the file itself gave
 ORIGINAL = "original"  # among the mutants: the outputs of the file as it is, from the same runtime
@@ -101,10 +102,17 @@ class Judge:
         return ReferenceOutputs(outputs, "onnxruntime in float32", noise, {}, {})
 
     def at_precision(self, expected: ReferenceOutputs, emulated: Done, precision: str) -> ReferenceOutputs:
-        """The same reference with the noise that the emulation of ``precision`` has, in place of that of fp32."""
+        """The same reference with the noise of the emulation of ``precision``, or OWN, in place of that of fp32."""
         runs = _by_position(stack_names(emulated.arrays, precision), expected.outputs)
         noise = {name: measure_noise(expected.outputs[name], [run]) for name, run in runs.items()}
         return replace(expected, noise=noise)
+
+    def with_own_types(self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done) -> ReferenceOutputs:
+        """The same reference with the larger one of its noise and that of the types that the emulated file has.
+
+        ``plain`` is the reference of that file: what ``expected`` rounds beside it is no noise.
+        """
+        return self._with_emulation(expected, plain, emulated, OWN)
 
     def overflows(self, emulated: Done, precision: str) -> bool:
         """Whether the emulation of ``precision`` gives NaN or Inf, in an output of floats."""
@@ -145,7 +153,9 @@ class Judge:
 
     def inferred_precision(self, expected: ReferenceOutputs, emulated: Done, done: Done) -> str:
         """The inferred precision of a run (compare/precision.py), "" where none can be inferred."""
-        emulations = {kind: stack_names(emulated.arrays, kind) for kind in _kinds(emulated) if kind not in NUDGED}
+        emulations = {
+            kind: stack_names(emulated.arrays, kind) for kind in _kinds(emulated) if kind not in (*NUDGED, OWN)
+        }
         count = int(emulated.meta["emulate"]["samples"])
         errors = emulated_errors(expected.outputs, emulations)
         return effective_by_error(expected.outputs, _numbered(done.arrays), errors, count)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,7 @@ EMULATIONS = {
     "wbf16": ("bfloat16", "float32", ""),
     "bf16": ("bfloat16", "bfloat16", ""),
 }
+OWN = "own"  # of a file with narrow types: every result is rounded to the type that the file gives it
 SUMS = "-sums"  # behind the name of an emulation whose terms are summed in its own type
 # Of files that choose between nearly equal numbers (onnx_choices): how often such sums are drawn. One that the rounding
 # of one draw leaves as it is may be another one in the next. In every other draw results are kept in float32, as tools
@@ -83,7 +84,7 @@ class Adapter:
         """Nothing to forget."""
 
     def emulate(self, call: EmulateCall) -> Reply:
-        """Outputs ``<emulation>:out0`` ... of the first samples under each emulation, and under NUDGES.
+        """Outputs ``<emulation>:out0`` ... of the first samples under each emulation, under OWN and under NUDGES.
 
         An emulation that cannot be computed, as where float16 overflows and an index is NaN, is ``missing`` with its
         reason; all the others are there. Raises what an operator raises in fp32, or in the only one that is asked for.
@@ -97,7 +98,8 @@ class Adapter:
         arrays, missing = _emulated(file, call, "fp32", ties), {}
         if ties is not None:
             _evaluated(file, _with_ties(onnx, file.copy(), "replay"), call, ties)
-        for name in (*list(EMULATIONS)[1:], *(NUDGES if ties is not None else ())):
+        own = (OWN,) if file.narrow else ()
+        for name in (*list(EMULATIONS)[1:], *own, *(NUDGES if ties is not None else ())):
             try:
                 arrays.update(_emulated(file, call, name, ties))
             except NOT_COMPUTED as error:
@@ -108,12 +110,14 @@ class Adapter:
 class _File:
     """A file promoted to float64, whose large weights stay in float32 until they are rounded and evaluated.
 
-    As float64 in the message, rounded there and copied by the evaluator, those of VGG16 took 8 GiB.
+    As float64 in the message, rounded there and copied by the evaluator, those of VGG16 took 8 GiB. ``narrow`` gives
+    the formats of the results that the file has in float16 or bfloat16.
     """
 
     def __init__(self, onnx: Any, path: str) -> None:
         self.onnx = onnx
         model, self._weights = onnx_memory.without_weights(onnx, path)
+        self.narrow = _narrow(onnx, model)
         self._model = onnx_float64.promoted(onnx, model, narrow=True)
         self.nodes = self._model.graph.node
 
@@ -134,22 +138,36 @@ def _summed(file: _File, call: EmulateCall) -> dict[str, Any]:
     draws = DRAWS if onnx_choices.chooses(file.onnx, file.copy()) else 1
     arrays: dict[str, Any] = {}
     for draw in range(draws):
-        weights, results, operands = EMULATIONS[call.sums]
-        rounding = (weights, "float32", results) if draw % 2 and results != "float32" else (weights, results, operands)
-        model = file.copy()
-        _rounded(file.onnx, model.graph, rounding, sums=_Sums(results, draw * len(file.nodes)))
+        weights, results, operands = _rounding(call.sums)
+        narrow = results != "float32"
+        rounding = (weights, "float32", results) if draw % 2 and narrow else (weights, results, operands)
+        model, types = file.copy(), file.narrow if call.sums == OWN else {}
+        _rounded(file.onnx, model.graph, rounding, types, _Sums(results, draw * len(file.nodes)))
         name = call.sums + SUMS + (f"-{draw}" if draw else "")
         arrays.update(samples.blobs(_evaluated(file, model, call, None, rounding), name + ":"))
     return arrays
 
 
 def _emulated(file: _File, call: EmulateCall, name: str, ties: _Ties | None) -> dict[str, Any]:
-    """The arrays of one emulation by name: one of EMULATIONS, or one of NUDGES."""
-    model, rounding = file.copy(), EMULATIONS[name if name in EMULATIONS else "fp32"]
-    _rounded(file.onnx, model.graph, rounding)
+    """The arrays of one emulation by name: one of EMULATIONS, OWN, or one of NUDGES."""
+    model, rounding = file.copy(), _rounding(name)
+    _rounded(file.onnx, model.graph, rounding, file.narrow if name == OWN else {})
     if ties is not None and name in ("fp32", *NUDGES):
         _with_ties(file.onnx, model, "record" if name == "fp32" else "move", NUDGES.get(name, 0.0))
     return samples.blobs(_evaluated(file, model, call, ties, rounding), name + ":")
+
+
+def _rounding(name: str) -> tuple[str, str, str]:
+    """The formats of an emulation; what OWN and NUDGES do not say is that of float32."""
+    return EMULATIONS[name if name in EMULATIONS else "fp32"]
+
+
+def _narrow(onnx: Any, model: Any) -> dict[str, str]:
+    """The formats of the results that a graph computes in float16 or bfloat16; none where its types are not known."""
+    formats = {onnx.TensorProto.FLOAT16: "float16", onnx.TensorProto.BFLOAT16: "bfloat16"}
+    graph = onnx.shape_inference.infer_shapes(model).graph
+    types = {value.name: value.type.tensor_type.elem_type for value in (*graph.input, *graph.value_info, *graph.output)}
+    return {name: formats[kind] for name, kind in types.items() if kind in formats}
 
 
 def _evaluated(
@@ -237,8 +255,13 @@ def _with_ties(onnx: Any, model: Any, does: str, direction: float = 0.0) -> Any:
     return model
 
 
-def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: _Sums | None = None) -> None:
-    """Round weights in place, and put a rounding behind every result of the top-level graph, and ``sums`` of terms."""
+def _rounded(
+    onnx: Any, graph: Any, rounding: tuple[str, str, str], types: Mapping[str, str], sums: _Sums | None = None
+) -> None:
+    """Round weights in place, and put a rounding behind every result of the top-level graph, and ``sums`` of terms.
+
+    A result that is in ``types`` has that format, and its terms, too.
+    """
     weights, results, operands = rounding
     for tensor in graph.initializer:
         if tensor.data_type == DOUBLE:
@@ -250,7 +273,9 @@ def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: _Su
             for place, name in enumerate(node.input[:2]):
                 node.input[place] = f"{name}_operand{index}_{place}"
                 nodes.append(_round_node(onnx, name, node.input[place], operands))
-        made = onnx_sums.summed(onnx, sums.seed + index, node, sums.format) if sums else [node]
+        made = [node]
+        if sums:
+            made = onnx_sums.summed(onnx, sums.seed + index, node, types.get(node.output[0], sums.format))
         nodes += made
         if node.op_type in ("Shape", "Constant", "ConstantOfShape"):
             continue
@@ -258,7 +283,7 @@ def _rounded(onnx: Any, graph: Any, rounding: tuple[str, str, str], *, sums: _Su
         for place, name in enumerate(last.output):
             if name:
                 last.output[place] = f"{name}_exact"
-                nodes.append(_round_node(onnx, last.output[place], name, results))
+                nodes.append(_round_node(onnx, last.output[place], name, types.get(name, results)))
     del graph.node[:]
     graph.node.extend(nodes)
 

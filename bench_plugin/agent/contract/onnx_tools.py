@@ -83,13 +83,13 @@ class MutateCall(Call):
 @dataclass(frozen=True, eq=False, repr=False)
 class EmulateCall(Call):
     """Outputs ``<precision>:out0`` ... [n, ...] of ``model.onnx``, emulated in float64 with the rounding of a
-    precision.
+    precision; of a file that has float16 or bfloat16, also ``own:out0`` ... with that of its own types.
 
     samples: the number n of samples to run.
     batched: samples are rows of a batch.
-    sums: only this precision, fp32, fp16 or bf16, whose terms are summed in its type, too, as ``<precision>-sums``.
-        What these sums lose is drawn at random; of a file that chooses between nearly equal numbers, such as by
-        ArgMax, there are further draws: ``<precision>-sums-1`` ....
+    sums: only this precision, fp32, fp16, bf16 or own, whose terms are summed in its type as well, as
+        ``<precision>-sums``. What these lose is drawn at random; of a file that chooses between nearly equal numbers,
+        as by ArgMax, there are further draws: ``<precision>-sums-1`` ....
     """
 
     operation = "emulate"

@@ -37,7 +37,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs, unchanged
+from bench_plugin.pipeline.judge import OWN, ReferenceOutputs, unchanged
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
@@ -146,16 +146,18 @@ class Equivalence:
     ) -> Comparison:
         """For one floating-point type throughout: compare with the file in float64, with the noise of that type."""
         precision, expected = _computed_precision(run, found), plain
-        overflows = False
+        overflows, own = False, precision != run.cell.precision
         if PRECISIONS[precision].reduced:
-            emulated = emulating.emulated(run, found.original, found.file.check, precision)
+            kind = OWN if own else precision
+            emulated = emulating.emulated(run, found.original, found.file.check, kind)
             if emulated.failure:
                 reason = f"{precision} could not be emulated: {emulated.failure.message}"
                 return unverified(Unverified.NO_REFERENCE, reason)
-            expected = run.judge.at_precision(plain, emulated, precision)
-            overflows = run.judge.overflows(emulated, precision)
-        of_file = reference is None
-        comparison = comparing.compared(run, self._models, found, ran, expected, plain, precision, of_file=of_file)
+            expected = run.judge.at_precision(plain, emulated, kind)
+            overflows = run.judge.overflows(emulated, kind)
+        comparison = comparing.compared(
+            run, self._models, found, ran, expected, plain, precision, of_file=reference is None, own=own
+        )
         if comparison.status == MISMATCH and overflows:
             reason = f"range: {precision} overflows between the layers, in the emulation too: {comparison.reason}"
             return unverified(Unverified.ILL_CONDITIONED, reason, comparison.numbers)
@@ -271,8 +273,9 @@ class Equivalence:
         precision = _computed_precision(run, found)
         if not PRECISIONS[precision].computed:
             return None
-        emulated = emulating.emulated(run, found.original, found.file.check, precision)
-        return None if emulated.failure else stack_names(emulated.arrays, precision)
+        kind = precision if precision == run.cell.precision else OWN
+        emulated = emulating.emulated(run, found.original, found.file.check, kind)
+        return None if emulated.failure else stack_names(emulated.arrays, kind)
 
     def _layers_sensitive(
         self, run: CellRun, found: Compiled, plain: ReferenceOutputs, ran: Done,

@@ -12,16 +12,18 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import NUDGED, ReferenceOutputs
+from bench_plugin.pipeline.judge import NUDGED, OWN, ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import with_single_rounding
 from bench_plugin.pipeline.stages import Done
 
 
 def compared(
     run: CellRun, models: CompiledModels, found: Compiled, ran: Done, expected: ReferenceOutputs,
-    plain: ReferenceOutputs, precision: str, *, of_file: bool,
+    plain: ReferenceOutputs, precision: str, *, of_file: bool, own: bool = False,
 ) -> Comparison:  # fmt: skip
     """Compare a run with ``expected`` by the row of ``precision``; ``plain`` is the reference of the unrounded file.
+
+    ``own`` says that it is the file that sets the precision.
 
     The noise ``of_file`` alone is that of perturbed inputs and weights. Where a run does not agree by it, the noise of
     rounding every result to float32 is added, and the run is compared again. Where a run is a mismatch still, the noise
@@ -42,7 +44,9 @@ def compared(
         else:
             expected = run.judge.with_single_rounding(expected, plain, rounded)
             comparison = judged(expected)
-    return compared_with_sums(run, found.original, found.file.check, expected, plain, comparison, precision, judged)
+    return compared_with_sums(
+        run, found.original, found.file.check, expected, plain, comparison, precision, judged, own=own
+    )
 
 
 def compared_by_own_row(
@@ -53,11 +57,11 @@ def compared_by_own_row(
     own = found.file.computes
     if not PRECISIONS[own].reduced:
         return compared(run, models, found, ran, expected, plain, "fp32", of_file=of_file)
-    narrow = emulated(run, found.original, found.file.check, own)
+    narrow = emulated(run, found.original, found.file.check, OWN)
     if narrow.failure:
         return unverified(Unverified.NO_REFERENCE, f"{own} could not be emulated: {narrow.failure.message}")
-    expected = run.judge.at_precision(expected, narrow, own)
-    return compared(run, models, found, ran, expected, plain, own, of_file=of_file)
+    expected = run.judge.with_own_types(expected, plain, narrow)
+    return compared(run, models, found, ran, expected, plain, own, of_file=of_file, own=True)
 
 
 def compared_in_steps(

@@ -37,9 +37,6 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
     if reference.failure:
         text = f"the quantised graph has no float64 reference: {reference.failure.message}"
         return unverified(Unverified.NO_REFERENCE, text)
-    if PRECISIONS[found.file.computes].reduced:
-        run.log.flag(own_noise.BY_APPROXIMATION)  # what it rounds was rounded to a narrow type before: few are certain
-        return own_noise.against(run, found, ran, plain, reference)
     one_by_one = run.cell.graph == own_noise.LAYERED and graph.batch == 1
     apart = layers.of_graph(run, models, graph) if one_by_one else None
     scales = list(graph.meta["output_scales"])
@@ -66,7 +63,24 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
         comparison = _in_place(run, models, graph, apart, ran, comparison)
     if apart and comparison.status == AGREE:
         layers.note_mutants(run, apart)
+    if comparison.status == MISMATCH and PRECISIONS[found.file.computes].reduced:
+        return _of_narrow_floats(run, found, ran, plain, reference, comparison)
     return comparison
+
+
+def _of_narrow_floats(
+    run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done, comparison: Comparison
+) -> Comparison:
+    """The verdict by approximation for a file that computes in float16 or bfloat16, where integers are not the nearest.
+
+    What it rounds to integers was rounded to the narrow type before, so that few of them are certain.
+    """
+    near = own_noise.against(run, found, ran, plain, reference)
+    if near.status == MISMATCH:
+        return comparison
+    run.log.flag(own_noise.BY_APPROXIMATION)
+    run.log.flag(f"{found.file.computes} decides integers of this file, which were not judged: {comparison.reason}")
+    return near
 
 
 def _in_place(

@@ -25,7 +25,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
-from bench_plugin.pipeline.judge import FILE, ReferenceOutputs
+from bench_plugin.pipeline.judge import FILE, OWN, ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
@@ -149,11 +149,11 @@ def _judged(
     """The outcome of a run: supported only where its numbers agree, and the comparison would notice the mutants."""
     own = expected
     if PRECISIONS[file.computes].reduced and not run.model.detections:  # the file's own types set noise and tolerance
-        emulated = emulating.emulated(run, of_file(run.cell, run.model, file, inputs), file.check, file.computes)
+        emulated = emulating.emulated(run, of_file(run.cell, run.model, file, inputs), file.check, OWN)
         if emulated.failure:
             reason = f"{file.computes} could not be emulated: {emulated.failure.message}"
             return run.log.unverified(Unverified.NO_REFERENCE, reason)
-        own = run.judge.at_precision(expected, emulated, file.computes)
+        own = run.judge.at_precision(expected, emulated, OWN)
     comparison = run.judge.compare(run.model, own, done, precision=file.computes)
     if comparison.status != AGREE and own is expected and run.model.onnx is not None and not run.model.detections:
         # The noise of a user's file is that of perturbed inputs and weights, without what float32 loses between them.
@@ -167,6 +167,7 @@ def _judged(
         comparison = compared_with_sums(
             run, of_file(run.cell, run.model, file, inputs), file.check, own, expected, comparison, file.computes,
             lambda wider: run.judge.compare(run.model, wider, done, precision=file.computes),
+            own=PRECISIONS[file.computes].reduced,
         )  # fmt: skip
     run.log.note_comparison(comparison)
     if comparison.status != AGREE:

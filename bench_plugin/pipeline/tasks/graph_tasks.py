@@ -111,7 +111,7 @@ def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Tas
 def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done, *, sums: str = "") -> Task:
     """The file's outputs under the emulation of every precision, on its first inputs.
 
-    With ``sums`` that of this precision alone, fp32, fp16 or bf16, whose terms are summed in its type, too.
+    With ``sums`` that of this precision alone, fp32, fp16, bf16 or own, whose terms are summed in its type, too.
     """
     meta = {"batched": subject.inputs.batched, "samples": few_or_all(model, check)} | ({"sums": sums} if sums else {})
     call = CallSpec("emulate", meta, subject.inputs.arrays)
