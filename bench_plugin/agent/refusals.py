@@ -31,7 +31,8 @@ PATTERNS: Dict[str, Pattern[str]] = {
         "type": r"(?i)\bunhandled (onnx )?(tensorproto|torch type|data type|dtype)",
         "unsupported": r"\b[Uu]nsupported\b(?! operand| format string| locale)|\bOp Not Support\b",
         "not supported": r"(?i)\b(is|are|was|were) (not|only) (yet |currently )?supported\b"
-        r"|\b(does not|doesn't|do not) (yet |currently )?support\b|\bnot (yet|currently) supported\b",
+        r"|\b(does not|doesn't|do not) (yet |currently )?support\b|\bnot (yet|currently) supported\b"
+        r"|\bonly supports?\b",
     }.items()
 }
 

@@ -78,14 +78,14 @@ def settled(
 def repeated(first: Failure, second: Failure | None) -> dict[str, Any]:
     """What the row says of a failure in a used agent and of its repeat in a fresh one.
 
-    If the second result differs, the first was a fault of the harness: the agent had kept state from an earlier call.
+    If nothing fails in the fresh one, the first failure was a fault of the harness: the agent had kept state from an
+    earlier call. Two failures of different kinds say nothing of that: a tool that writes where it must not fails now in
+    this way, now in that one.
     """
-    lost = second is not None and second.symptom is Symptom.BOARD_LOST  # that says nothing of the agent
-    differs = second is None or (not lost and (first.stage, first.symptom) != (second.stage, second.symptom))
     return {
         "first": f"{first.stage}: {first.symptom}: {first.message}",
         "fresh": _ended(second),
-        "symptom": str(Symptom.HARNESS) if differs else "",
+        "symptom": "" if second else str(Symptom.HARNESS),
     }
 
 

@@ -45,6 +45,8 @@ REFUSED = [  # tool, message
     ("tensorflow", "'tf.Bernoulli' op is neither a custom op nor a flex op"),
     ("tvm", "The following operators are not supported for frontend ONNX: LinearAttention"),
     ("mnn", "These Op Not Support: ONNX::Attention"),
+    ("tvm", "InternalError: Check failed: (data_type == PrimType::Float(32)) is false: layer_norm: only support "
+     "float32 and float16 for now"),
 ]  # fmt: skip
 OTHER = [  # what a tool says when it fails otherwise
     ("onnxruntime", "[ONNXRuntimeError] : 10 : INVALID_GRAPH : This is an invalid model. In Node, (\"\", Attention, "

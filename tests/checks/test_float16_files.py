@@ -96,4 +96,4 @@ def test_one_layer_in_float16_is_no_noise_of_the_others(project: Project) -> Non
     assert {row["status"] for row in rows} == {"supported"}
     noise = {row["cell"]["precision"]: row["numbers"]["noise_E"] for row in rows}
     assert noise["fp32"] == noise["w16"] < 0.7 * noise["fp16"], noise
-    assert all(row["numbers"]["E"] < 3 * noise["fp32"] < 1e-3 for row in rows if row["cell"]["precision"] != "fp16")
+    assert all(row["numbers"]["E"] < 3 * noise["fp32"] for row in rows if row["cell"]["precision"] != "fp16")

@@ -70,6 +70,13 @@ def test_the_fresh_result_counts_and_the_row_says_so() -> None:
     assert found.retry["symptom"] == "harness" and found.retry["fresh"] == "finished"
 
 
+def test_another_failure_in_a_fresh_process_is_no_sign_of_what_an_agent_did_before() -> None:
+    """A tool that corrupts its memory fails otherwise each time."""
+    found = Process(RAISED, CRASH, CRASH).settle()
+    assert found.failure is not None and found.failure.symptom is Symptom.CRASH
+    assert found.retry["symptom"] == "" and found.retry["fresh"] == "run: crash"
+
+
 def test_a_failure_that_comes_once_in_two_fresh_processes_counts_and_is_not_confirmed() -> None:
     for second in (None, ABORT, RAISED):
         found = Process(CRASH, second, fresh=True).settle()
