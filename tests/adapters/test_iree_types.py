@@ -18,6 +18,7 @@ from tests.adapters.real import answered, written
     [
         ("fp32", {"f32": 3}, {"f32"}, "fp32", 1.0),
         ("fp32", {"f16": 1, "f16xf16xf32": 3}, {"f16"}, "fp16", 1.0),  # the file itself computes in float16
+        ("fp32", {"bf16xbf16xf32": 8, "f32": 1}, {"bf16", "f32"}, "bf16, fp32", 1.0),
         ("fp16", {"f16": 1, "f32": 3}, None, "fp16", 0.25),
         ("w8a8", {"f32": 3}, None, "fp32", 0.0),
     ],

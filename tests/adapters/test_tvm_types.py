@@ -18,7 +18,9 @@ from tests.adapters.real import answered, written
         ("fp32", {"float32": 2}, {"fp32"}, "fp32"),
         ("fp32", {"float16": 2}, {"fp16"}, "fp16"),
         ("fp32", {"float16": 1, "int8": 1}, {"fp16", "fp32"}, "fp16, int8"),
+        ("fp32", {"float16": 1, "float32": 2}, {"fp16", "fp32"}, "fp16, fp32"),
         ("fp16", {"float16": 2}, set(), "fp16"),
+        ("fp16", {"float16": 2, "float32": 1}, set(), "fp16"),
         ("fp32", {}, set(), ""),
     ],
 )

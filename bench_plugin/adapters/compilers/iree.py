@@ -359,6 +359,9 @@ def _effective(precision: str, placement: dict[str, Any], own: set[str] | None) 
     computed = precision in kinds.values()
     if not computed and precision != "w8a8" and len(asked) < len(kinds):  # simulated integers are said, not refused
         raise Unsupported("asked %s, ran %s" % (precision, others))
+    floats = sorted({name for kind, name in kinds.items() if not kind.startswith("i")})
+    if own is not None and len(floats) > 1:
+        return ", ".join(floats)
     return precision if computed else others
 
 

@@ -245,7 +245,7 @@ def _effective(precision: str, types: dict[str, int], own: set[str]) -> str:
     floats = [name for name in names if name in PRECISIONS.values()]  # integers are what the graph itself requires
     if precision in PRECISIONS.values() and floats and precision not in floats and not own.issuperset(floats):
         raise Unsupported("asked %s, ran %s" % (precision, ", ".join(floats)))
-    return precision if precision in names else ", ".join(names)
+    return precision if precision in names and not (own and len(floats) > 1) else ", ".join(names)
 
 
 def _counts(types: dict[str, int]) -> dict[str, dict[str, int]]:
