@@ -22,6 +22,8 @@ ADAPTER = {
 
 NORMS = ("LayerNormalization", "RMSNormalization")
 CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+# What leaves the order of elements as it is: behind a product of matrices each element is a channel.
+SHAPED = ("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 SELU = {"alpha": 1.6732631921768188, "gamma": 1.0507010221481323}  # of a Selu that does not say its own
 
 
@@ -81,7 +83,7 @@ def steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Step]:
         channels, axis = weights.shape[0 if "transB" in said and said["transB"].i else -1], 1
     step = _own(node, known, channels)
     yield step
-    for user in _behind(graph, node.output[0]):
+    for user, shaped in _behind(graph, node):
         given = {one.name: one.f for one in user.attribute}
         if user.op_type == "HardSigmoid":  # its clipping is the end of the chain
             scale, shift = given.get("alpha", 0.2), given.get("beta", 0.5)
@@ -90,7 +92,7 @@ def steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Step]:
         if user.op_type == "Celu":  # it divides by its alpha what it raises e to
             yield _scaled(step, step.name, 1 / given.get("alpha", 1.0), 0.0, 0.0)
             return
-        found = per_channel(user, known, channels, axis)
+        found = per_channel(user, known, channels, 0 if shaped else axis)
         if found is None:
             return
         name, scale, shift, most = found
@@ -103,7 +105,7 @@ def steps(graph: Any, node: Any, known: Mapping[str, Any]) -> Iterator[Step]:
 
 def added_behind(graph: Any, node: Any, known: Mapping[str, Any], count: int) -> str:
     """The constant that the node behind ``count`` others of a chain adds; empty where it does something else."""
-    user = next(itertools.islice(_behind(graph, node.output[0]), count, None), None)
+    user, _ = next(itertools.islice(_behind(graph, node), count, None), (None, False))
     constants = [name for name in user.input if name in known] if user is not None and user.op_type == "Add" else []
     return constants[0] if len(constants) == 1 else ""
 
@@ -129,11 +131,18 @@ def _scaled(step: Step, name: str, scale: Any, shift: Any, most: float) -> Step:
     return Step(name, factor, summand, terms, step.bias, step.share * scale)
 
 
-def _behind(graph: Any, name: str) -> Iterator[Any]:
-    """The chain of nodes behind a value, in which each value is read by the next one alone."""
-    while len(users := [node for node in graph.node if name in node.input]) == 1:
-        yield users[0]
+def _behind(graph: Any, node: Any) -> Iterator[tuple[Any, bool]]:
+    """The chain of nodes behind one, in which each value is read by the next one alone.
+
+    Behind a product of matrices those of ``SHAPED`` are left out; true stands beside a node that has one in front.
+    """
+    name, shaped = node.output[0], False
+    while len(users := [one for one in graph.node if name in one.input]) == 1:
         name = users[0].output[0]
+        if node.op_type in ("Gemm", "MatMul") and users[0].op_type in SHAPED:
+            shaped = True
+        else:
+            yield users[0], shaped
 
 
 def branches(graph: Any, name: str) -> int:
@@ -222,8 +231,8 @@ def _of_norm(node: Any, known: Mapping[str, Any], channels: int) -> tuple[str, A
 def per_channel(node: Any, known: Mapping[str, Any], channels: int, axis: int) -> tuple[str, Any, Any, float] | None:
     """(name of a constant, factor, summand, terms) of a node that scales or shifts channels; None of others.
 
-    ``axis`` is that of the channels, counted from the last dimension. Factor and summand are [channels], or one for
-    all; terms is the largest number on the way to the summand.
+    ``axis`` is that of the channels, counted from the last dimension, or 0 where each element is one. Factor and
+    summand are [channels], or one for all; terms is the largest number on the way to the summand.
     """
     if node.op_type == "BatchNormalization" and all(
         name in known and known[name].size == channels for name in node.input[1:]
@@ -238,7 +247,8 @@ def per_channel(node: Any, known: Mapping[str, Any], channels: int, axis: int) -
     if node.op_type in ("Div", "Sub") and constants[0] != node.input[1]:
         return None
     values = known[constants[0]]
-    if values.size != 1 and not (values.size == channels == values.shape[-axis:][0] and values.ndim >= axis):
+    along = values.size == channels and (not axis or (values.ndim >= axis and values.shape[-axis] == channels))
+    if values.size != 1 and not along:
         return None
     vector = values.reshape(-1)
     if node.op_type == "Mul" or (node.op_type == "Div" and vector.all()):
