@@ -202,7 +202,7 @@ print(json.dumps([[row["tensor"], row["steps"]] for row in reply.meta["matches"]
 
 def test_a_bias_behind_a_reshape_and_the_ones_of_an_expand_are_found(tools_python: Path, tmp_path: Path) -> None:
     (bias, steps), (ones, _) = said(tools_python, tmp_path, ADDED, "same")
-    assert bias == "e" and 0.3 < steps < 0.5 and ones == "ones of an Expand"
+    assert bias == "b" and 0.3 < steps < 0.5 and ones == "ones of an Expand"
 
 
 def test_ones_that_may_be_what_is_left_of_a_constant_are_not_those_of_an_expand(
