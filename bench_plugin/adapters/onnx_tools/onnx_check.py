@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import InvalidModel, Reply
 from bench_plugin.agent.contract import CheckCall
@@ -19,6 +20,7 @@ ADAPTER = {
     "title": "ONNX checker",
     "distribution": "onnx",
     "operations": ["check"],
+    "uses": ["onnx_names"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -93,12 +95,8 @@ def _computes(onnx: Any, model: Any) -> str:
 
     Weights that are stored in a narrow type and cast before use do not count: nothing is computed in it.
     """
-    try:
-        graph = onnx.shape_inference.infer_shapes(model).graph
-    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):  # the checker's objection says why
-        graph = model.graph
+    graph, known = model.graph, onnx_names.types_of(onnx, model)
     constant = {tensor.name for tensor in graph.initializer}
-    known = {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output, *graph.input)}
     found = {known.get(value.name) for value in graph.input if value.name not in constant}
     for node in graph.node:
         if all(name in constant for name in node.input if name):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_choices, onnx_memory, onnx_sums
+from bench_plugin.adapters.onnx_tools.shared import onnx_choices, onnx_memory, onnx_names, onnx_sums
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import EmulateCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -21,7 +21,7 @@ ADAPTER = {
     "title": "Emulated precisions",
     "distribution": "onnx",
     "operations": ["emulate"],
-    "uses": ["onnx_choices", "onnx_float64", "onnx_memory", "onnx_operators", "onnx_sums"],
+    "uses": ["onnx_choices", "onnx_float64", "onnx_memory", "onnx_names", "onnx_operators", "onnx_sums"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -165,9 +165,7 @@ def _rounding(name: str) -> tuple[str, str, str]:
 def _narrow(onnx: Any, model: Any) -> dict[str, str]:
     """The formats of the results that a graph computes in float16 or bfloat16; none where its types are not known."""
     formats = {onnx.TensorProto.FLOAT16: "float16", onnx.TensorProto.BFLOAT16: "bfloat16"}
-    graph = onnx.shape_inference.infer_shapes(model).graph
-    types = {value.name: value.type.tensor_type.elem_type for value in (*graph.input, *graph.value_info, *graph.output)}
-    return {name: formats[kind] for name, kind in types.items() if kind in formats}
+    return {name: formats[kind] for name, kind in onnx_names.types_of(onnx, model).items() if kind in formats}
 
 
 def _evaluated(

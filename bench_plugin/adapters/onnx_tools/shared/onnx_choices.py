@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -13,6 +14,7 @@ ADAPTER = {
     "title": "Choices between nearly equal numbers",
     "distribution": "onnx",
     "operations": [],
+    "uses": ["onnx_names"],
 }
 
 COMPARING = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
@@ -59,11 +61,6 @@ def _leaps(node: Any, floats: set[str]) -> bool:
 
 
 def _floats(onnx: Any, model: Any) -> set[str]:
-    proto = onnx.TensorProto
-    kinds = (proto.FLOAT, proto.DOUBLE, proto.FLOAT16, proto.BFLOAT16)
-    graph = onnx.shape_inference.infer_shapes(model).graph
-    return {
-        value.name
-        for value in (*graph.input, *graph.value_info, *graph.output)
-        if value.type.tensor_type.elem_type in kinds
-    }
+    kinds = onnx.TensorProto
+    floats = (kinds.FLOAT, kinds.DOUBLE, kinds.FLOAT16, kinds.BFLOAT16)
+    return {name for name, kind in onnx_names.types_of(onnx, model).items() if kind in floats}

@@ -1,4 +1,4 @@
-"""Reading ONNX files: plain weights, and which names a node reads, those in branches and bodies among them."""
+"""Reading ONNX files: plain weights, types by name, and which names a node reads, also in branches and bodies."""
 
 from __future__ import annotations
 
@@ -41,6 +41,17 @@ def loaded(onnx: Any, path: str) -> Any:
     del model.graph.input[:]
     model.graph.input.extend(inputs)
     return model
+
+
+def types_of(onnx: Any, model: Any) -> dict[str, int]:
+    """The element types (TensorProto.DataType) of the values of the graph, those that are known: where the types of the
+    file do not fit together, those that it declares.
+    """
+    try:
+        graph = onnx.shape_inference.infer_shapes(model).graph
+    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):  # the checker's objection says why
+        graph = model.graph
+    return {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output, *graph.input)}
 
 
 def read_by(node: Any) -> set[str]:
