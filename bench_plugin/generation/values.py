@@ -79,7 +79,8 @@ def beside(values: Array, others: Array, seed: int) -> Array:
 def _neighbour(value: Any, generator: Any) -> Any:
     if value.dtype.kind == "f":
         way = value.dtype.type(generator.choice([-math.inf, math.inf]))
-        return np.nextafter(value, way) if _coin(generator) else value
+        with np.errstate(over="ignore"):  # the largest number is beside infinity
+            return np.nextafter(value, way) if _coin(generator) else value
     limits = np.iinfo(value.dtype)
     moved = int(value) + int(generator.choice([0, 1, -1, *(way * _apart(value.dtype) for way in (1, -1))]))
     return value.dtype.type(moved) if limits.min <= moved <= limits.max else value
