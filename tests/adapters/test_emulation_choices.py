@@ -16,7 +16,7 @@ SCRIPT = """
 import json, sys
 import numpy as np, onnx
 from bench_plugin.adapters.onnx_tools.onnx_emulate import Adapter
-from bench_plugin.adapters.onnx_tools.shared.onnx_choices import chooses
+from bench_plugin.adapters.onnx_tools.onnx_choices import chooses
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import EmulateCall, Place
 

@@ -124,6 +124,9 @@ nodes = [h.make_node("Gemm", ["x", "a", "b"], ["g"]), h.make_node("Relu", ["g"],
          h.make_node("Gemm", ["r", "c", "d"], ["y"])]
 value = lambda name, size: h.make_tensor_value_info(name, 1, ["n", size])
 tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in weights.items()]
+if sys.argv[3:] == ["narrow"]:
+    nodes[-1].output[0] = "z"
+    nodes += [h.make_node("Cast", ["z"], ["n"], to=16), h.make_node("Cast", ["n"], ["y"], to=1)]
 graph = h.make_graph(nodes, "g", [value("x", terms)], [value("y", 4)], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
@@ -142,6 +145,21 @@ def test_sums_in_a_narrow_type_are_right_with_a_note_as_in_operator_cases(projec
     assert "low-precision accumulate" in summed["flags"] and "low-precision accumulate" not in plain["flags"]
     assert summed["numbers"]["E"] > plain["numbers"]["tolerance_E"], "one policy is needed for it"
     assert wrong["status"] == "mismatch", wrong["flags"]
+
+
+def test_terms_of_float32_are_not_added_in_the_narrow_type_of_another_layer(
+    project: Project, tools_python: Path
+) -> None:
+    """The file rounds its result to bfloat16: so much is its noise, and no more."""
+    compiles(project)
+    path = write_file(project, tools_python, SUMS, "sums.onnx", 512, "narrow")
+    options = (f"--bench-onnx={path}", "--compilers=fakec", "--precisions=fp32", "-k", "fakec")
+    plain, summed = (
+        the_row(project.run(*options, f"--bench-option=fakec.fault={fault}")) for fault in ("none", "sums-in-bf16")
+    )
+    assert plain["status"] == "supported", plain["reason"]
+    assert summed["status"] == "mismatch", summed["flags"]
+    assert summed["numbers"]["tolerance_E"] == plain["numbers"]["tolerance_E"]
 
 
 def test_sums_that_may_be_far_off_prove_nothing(project: Project, tools_python: Path) -> None:

@@ -42,8 +42,8 @@ WAITING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "OPENBLAS_THREAD_
 def _shared(at_once: int) -> dict[str, str]:
     """Variables of an agent beside ``at_once`` - 1 others: NumPy's OpenBLAS gets its part of the cores.
 
-    Measured, two emulations of DenseNet201 side by side on two busy cores took 13 s with one thread each, and 84 s with
-    two. Products of matrices have the same bits with any number of threads.
+    Two processes that compute products on two cores took 3.4 s with two threads each, and 2.0 s with one, beside two
+    busy ones 6.3 s and 4.0 s. The products had the same bits (benchmarks/shared_cores.py).
     """
     return {**WAITING, "OPENBLAS_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // at_once))}
 
