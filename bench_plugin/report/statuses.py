@@ -57,7 +57,11 @@ STATUSES: tuple[StatusStyle, ...] = (
         "cyan", "#ddf4ff",
     ),
     StatusStyle(NOT_RUN, "planned or possible, but this run has no row of it", "", ""),
-    StatusStyle(Status.NOT_PROVIDED, "the framework has no such model, or a tool is not installed", "", ""),
+    StatusStyle(
+        Status.NOT_PROVIDED,
+        "the framework has no such model, or a tool, or something that it needs, is not installed",
+        "", "",
+    ),
     StatusStyle(Status.SUPPORTED, "it ran, and everything compared is within its tolerance", "green", "#dafbe1"),
 )  # fmt: skip
 

@@ -234,6 +234,17 @@ def operator(case: str, status: str = "ERROR", compiler: str = "iree", **more: A
     return cell(axes, status, stage="compile", symptom="exception", **more)
 
 
+def test_the_statuses_of_a_backend_add_up_to_its_cases() -> None:
+    rows = [operator("test_abs", "supported"), operator("test_cos", "Not provided"), operator("test_sin", "board-lost")]
+    [page] = build_pages([header(), *rows, operator("test_tan", "supported", "tvm")])
+    heads, [iree, tvm] = page.grids[0][1].heads, page.grids[0][1].rows
+    shown = heads[heads.index("cases") + 1 : heads.index("score")]
+    assert shown[-2:] == ("board-lost", "Not provided") and "not run" not in shown
+    for line, cases in ((iree, 3), (tvm, 1)):
+        counts = dict(zip(heads, (cell.text for cell in line), strict=True))
+        assert counts["cases"] == str(cases) == str(sum(int(counts[status] or 0) for status in shown))
+
+
 class Nesting(HTMLParser):
     """Says where the tags of a page are not closed in their order."""
 

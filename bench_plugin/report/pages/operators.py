@@ -23,9 +23,9 @@ OPENING = (
 SCORES = (
     "The score is supported of supported, mismatch, ERROR and unsupported. Outside are cases that the backend fails "
     "and whose opset or IR it does not take, or whose rule ONNX changed in place; those that only our bound refuses, "
-    "not ONNX's own runner; and values of a type that our harness does not support there. The score with skew counts "
-    "cases that are too new by what their form converted to an older opset gave, and those that cannot be converted "
-    "as lost."
+    "not ONNX's own runner; values of a type that our harness does not support there; and those for which this machine "
+    "lacks something (Not provided: a locale). The score with skew counts cases that are too new by what their form "
+    "converted to an older opset gave, and those that cannot be converted as lost."
 )
 TIME = "The score in earlier runs that selected the same cells."
 NAME = "onnx-operators"

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from bench_plugin.report.blocks import Table, TableCell
 from bench_plugin.report.grids.operators import OperatorGrid, Tally
-from bench_plugin.report.statuses import SCORED
+from bench_plugin.report.statuses import SCORED, STATUSES
 
 COLUMNS = (*SCORED, "outside our bound", "version skew", "unverified")
+RARE = tuple(str(style.name) for style in STATUSES if style.name not in COLUMNS)  # a column only where a case has it
 
 
 def main_table(grid: OperatorGrid) -> Table:
-    """A line per compiler: how many cases ended how, and the scores."""
+    """A line per compiler: how many cases ended how, which adds up to the cases, and the scores."""
+    rare = (status for status in RARE if any(tally.statuses[status] for tally in grid.totals.values()))
+    columns = (*COLUMNS, *rare)
     rows = []
     for name in grid.compilers:
         tally = grid.totals[name]
         counts = [TableCell(str(tally.statuses[status] or ""), status if tally.statuses[status] else "")
-                  for status in COLUMNS]  # fmt: skip
+                  for status in columns]  # fmt: skip
         further = (percent(tally.score), percent(tally.score_with_skew), str(tally.stock), _same(tally))
         cells = (TableCell(grid.headings[name]), TableCell(str(tally.cases)), *counts, *map(TableCell, further))
         rows.append(cells)
-    heads = ("compiler", "cases", *COLUMNS, "score", "with skew", "stock tolerance", "same bits twice")
+    heads = ("compiler", "cases", *columns, "score", "with skew", "stock tolerance", "same bits twice")
     return Table(heads, tuple(rows))
 
 
