@@ -113,7 +113,9 @@ def sizes():
         h.make_node("Mul", ["k", "one"], ["m"]), h.make_node("Add", ["k", "m"], ["twice"], name="of sizes"),
         h.make_node("Concat", ["k", "m"], ["both"], axis=0),
         h.make_node("Concat", ["rest", "twice"], ["target"], axis=0), h.make_node("Concat", ["x", "x"], ["w"], axis=1),
-        h.make_node("Reshape", ["w", "target"], ["r"]), h.make_node("Gemm", ["r", "v", "b"], ["p"]),
+        h.make_node("Sub", ["k", "k"], ["none"]), h.make_node("Slice", ["b", "none", "one"], ["head"]),
+        h.make_node("Slice", ["b", "one", "k"], ["tail"]), h.make_node("Concat", ["head", "tail"], ["bias"], axis=0),
+        h.make_node("Reshape", ["w", "target"], ["r"]), h.make_node("Gemm", ["r", "v", "bias"], ["p"]),
         h.make_node("Tanh", ["p"], ["t"]), h.make_node("Gemm", ["t", "u"], ["f"]),
         h.make_node("Add", ["p", "f"], ["y"], name="of values"),
     ]
@@ -264,7 +266,7 @@ def test_a_sum_with_a_shortcut_or_with_a_weight_has_no_parallel_branch(tools_pyt
     assert row == {"site": "", "undone": True}
 
 
-def test_branches_are_of_floats_and_made_from_the_inputs(tools_python: Path) -> None:
+def test_branches_are_of_floats_and_made_from_the_values_of_inputs(tools_python: Path) -> None:
     assert found(tools_python)["sizes"]["branches"] == ["w 0", "w 1"]
     assert found(tools_python)["projected"]["branches"] == ["r 0", "r 1", "j 0", "j 2"]
 

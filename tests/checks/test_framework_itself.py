@@ -18,3 +18,18 @@ def test_the_framework_itself_takes_other_sizes_than_those_it_was_built_for(tmp_
         "--frameworks=pytorch", "--targets=local",
     )  # fmt: skip
     assert [(row["status"], row["numbers"]["dynamic"]) for row in found] == [("supported", "preserved")]
+    assert [row["placement"]["effective"] for row in found] == ["fp32"], "what the run says is in the row, too"
+
+
+def test_a_contraction_that_mxnet_keeps_in_float32_is_no_run_in_bfloat16(tmp_path: Path) -> None:
+    if not all(Toolchains().folder(name).is_dir() for name in ("mxnet", "onnxruntime")):
+        pytest.skip("the toolchains mxnet and onnxruntime are not made: bench env sync mxnet onnxruntime")
+    found = rows_of_suites(
+        tmp_path, "suites/equivalence", "--models=lstm,digits_cnn", "--compilers=native", "--precisions=bf16",
+        "--frameworks=mxnet", "--targets=local",
+    )  # fmt: skip
+    rows = {row["cell"]["model"]: row for row in found}
+    assert (rows["lstm"]["status"], rows["lstm"]["stage"], rows["lstm"]["reason"]) == (
+        "unsupported", "compile", "asked bf16, ran bf16 and fp32: MXNet's AMP keeps RNN in float32",
+    )  # fmt: skip
+    assert rows["digits_cnn"]["status"] == "supported" and rows["digits_cnn"]["placement"]["effective"] == "bf16"

@@ -6,6 +6,7 @@ import copy
 import ctypes
 import gc
 import importlib
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,6 +34,8 @@ ADAPTER = {
 }
 
 DISTRIBUTIONS = ("torch", "tensorflow-cpu", "keras", "mxnet", "numpy")
+
+CONTRACTIONS = ("Convolution", "Deconvolution", "FullyConnected", "RNN", "batch_dot", "dot", "_linalg_gemm2")  # MXNet's
 
 Function = Callable[[Sequence[Any]], "list[Any]"]  # from arrays to pairs of a dtype's name and an array
 Made = tuple[Function, "dict[str, object]", "list[str]"]  # with switches and notes
@@ -152,6 +155,7 @@ def _mixed(call: CompileCall) -> Any:
 
 
 def _mxnet(call: CompileCall, builder: mxnet.Adapter) -> Made:
+    """Raises Unsupported where AMP leaves a contraction of the model in float32 though bf16 was asked for."""
     mx = importlib.import_module("mxnet")
     limit = mx.base._LIB.MXSetNumOMPThreads
     mx.base.check_call(limit(ctypes.c_int(processors())))
@@ -163,15 +167,28 @@ def _mxnet(call: CompileCall, builder: mxnet.Adapter) -> Made:
         statistics = {name: net.values[name] for name in net.graph.list_auxiliary_states()}
         weights = {name: value for name, value in net.values.items() if name not in statistics}
         graph, weights, statistics = amp.convert_model(net.graph, weights, statistics, target_dtype="bfloat16")
+        if wide := _computed_in_float32(graph, net.inputs):
+            raise Unsupported(f"asked bf16, ran bf16 and fp32: MXNet's AMP keeps {', '.join(wide)} in float32")
         net = net._replace(graph=graph, values={**weights, **statistics})
     mx.base.check_call(limit(ctypes.c_int(call.threads)))
     execute = mxnet.function(net)
 
     def function(xs: Sequence[Any]) -> list[Any]:
         # AMP casts its outputs back: they do not say what was computed in.
-        return [("" if narrow else y.dtype.name, y) for y in execute(xs)]
+        return [("bfloat16" if narrow else y.dtype.name, y) for y in execute(xs)]
 
     return function, {"threads": call.threads}, []
+
+
+def _computed_in_float32(graph: Any, inputs: Sequence[str]) -> list[str]:
+    """The operators with sums of products whose result is float32 in the graph, by MXNet's names."""
+    import numpy as np
+
+    inner = graph.get_internals()
+    _, types, _ = inner.infer_type(**dict.fromkeys(inputs, "float32"))
+    narrow = {name for name, dtype in zip(inner.list_outputs(), types, strict=True) if dtype is not np.float32}
+    nodes = [node for node in json.loads(graph.tojson())["nodes"] if node["op"] in CONTRACTIONS]
+    return sorted({node["op"] for node in nodes if f"{node['name']}_output" not in narrow})
 
 
 FRAMEWORKS: dict[str, tuple[Callable[[], Any], Callable[[CompileCall, Any], Made]]] = {

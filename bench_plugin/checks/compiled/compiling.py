@@ -93,9 +93,9 @@ class CompiledModels:
 
     def ran(self, run: CellRun, found: Compiled) -> Done:
         """The stage that ran the artefact, with its outputs [N, ...] over N inputs."""
-        if found.ran is not None:
-            return found.ran
-        ran = run.obtain("run", self._run_task(run, found.subject, found.compiled))
+        ran = found.ran
+        if ran is None:
+            ran = run.obtain("run", self._run_task(run, found.subject, found.compiled))
         self.note_run(run, ran, "run")
         return ran
 

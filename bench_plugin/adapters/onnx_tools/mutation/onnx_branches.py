@@ -28,6 +28,7 @@ POINTWISE = frozenset(
      "Mul", "Neg", "Pow", "Reciprocal", "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Tanh",
      "Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 )  # fmt: skip
+MEASURES = ("Shape", "Size")  # they read no values
 SHAPES = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}  # from which of their inputs on these read a shape
 
 Makers = dict[str, Any]  # the node that makes a tensor, by the tensor's name
@@ -136,10 +137,13 @@ def _parallel_branches(graph: Graph) -> list[tuple[Any, int]]:
 
 
 def _made_of_inputs(graph: Graph) -> set[str]:
-    """The inputs of the graph that are no weights, and all tensors that are made from one; nodes are in order."""
+    """The inputs of the graph that are no weights, and all tensors that are made from the values of one.
+
+    A stored tensor that is cut or laid out by the shape of an input is none. Nodes are in order.
+    """
     made = {value.name for value in graph.model.graph.input} - graph.weights.keys()
     for node in graph.model.graph.node:
-        if not made.isdisjoint(_reads(node)):
+        if node.op_type not in MEASURES and not made.isdisjoint(_reads(node) - _shapes(node)):
             made.update(name for name in node.output if name)
     return made
 
