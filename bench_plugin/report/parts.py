@@ -57,8 +57,11 @@ def _plural(values: Sequence[object]) -> str:
     return "s" if len(values) > 1 else ""
 
 
-def made_with(header: Mapping[str, Any]) -> Iterator[Block]:
-    """Date, machine, commit, command, seeds and versions of a run, or of each of several."""
+def made_with(header: Mapping[str, Any], entries: Iterable[Entry] = ()) -> Iterator[Block]:
+    """Date, machine, commit, command, seeds and versions of a run, or of each of several.
+
+    The versions are those of all toolchains, or, with ``entries``, of what took part in them.
+    """
     yield Heading("Made with")
     if not header:
         yield Paragraph("The results file has no header.")
@@ -79,13 +82,15 @@ def made_with(header: Mapping[str, Any]) -> Iterator[Block]:
         "seeds": ", ".join(f"{name} {value}" for name, value in header.get("seeds", {}).items()),
         "bench_plugin": header.get("bench_plugin", ""), "Python": header.get("python", ""),
     }  # fmt: skip
+    used = {f"{name} {version}" for one in entries for name, version in one.versions.items()}
+    facts["versions"] = ", ".join(sorted(used))
     known = tuple((TableCell(name), TableCell(str(text))) for name, text in facts.items() if text)
     yield Table(("", "these runs" if len(runs) > 1 else "this run"), known)
     rows = [
         (TableCell(toolchain), TableCell(", ".join(f"{name} {version}" for name, version in sorted(lock.items()))))
         for toolchain, lock in sorted(header.get("versions", {}).items())
     ]
-    if rows:
+    if rows and not used:
         yield Table(("toolchain", "locked versions"), tuple(rows))
 
 

@@ -245,6 +245,15 @@ def test_the_statuses_of_a_backend_add_up_to_its_cases() -> None:
         assert counts["cases"] == str(cases) == str(sum(int(counts[status] or 0) for status in shown))
 
 
+def test_the_page_of_a_backend_has_the_versions_that_took_part_and_the_summary_those_of_all_toolchains() -> None:
+    versions = {"tvm": {"apache-tvm": "0.27.0"}, "iree": {"iree-base-compiler": "3.13.0"}}
+    rows = [operator("test_abs", versions={"iree-base-compiler": "3.13.0"}), operator("test_cos", compiler="tvm")]
+    [page] = build_pages([header(versions=versions), *rows])
+    alone = markdown.render(page.details["iree"]).partition("## Made with")[2]
+    assert "| versions | iree-base-compiler 3.13.0 |" in alone and "apache-tvm" not in alone
+    assert "| iree | iree-base-compiler 3.13.0 |\n| tvm | apache-tvm 0.27.0 |" in markdown.render(page.document)
+
+
 class Nesting(HTMLParser):
     """Says where the tags of a page are not closed in their order."""
 

@@ -45,7 +45,7 @@ def details_page(grid: CompiledGrid, name: str, back: tuple[str, str]) -> Docume
     blocks += [Heading("What it took, and what really ran"), _costs(grid, [*mine, *cross])]
     blocks += _weak(mine)
     blocks += failures_table([*mine, *quality, *cross], describe)
-    return Document(f"Compiled models: {title}", (*blocks, *made_with(grid.header)))
+    return Document(f"Compiled models: {title}", (*blocks, *made_with(grid.header, [*mine, *quality, *cross])))
 
 
 def verdict_text(one: Entry) -> str:

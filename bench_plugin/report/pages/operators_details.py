@@ -34,7 +34,7 @@ def details_page(grid: OperatorGrid, name: str, back: tuple[str, str]) -> Docume
     blocks: list[Block] = [*run_line(grid.header), *remarks(grid.partial), Pages((back,))]
     blocks += [Paragraph(f"{said}: {percent(tally.score)}."), Contents(), *_causes(mine)]
     blocks += [Heading("Legend"), legend_table(mine)]
-    return Document(f"ONNX operators: {grid.headings[name]}", (*blocks, *made_with(grid.header)))
+    return Document(f"ONNX operators: {grid.headings[name]}", (*blocks, *made_with(grid.header, mine)))
 
 
 def _causes(entries: Sequence[Entry]) -> Iterator[Block]:

@@ -60,7 +60,7 @@ def details_page(grid: PropertyGrid, name: str, back: tuple[str, str]) -> Docume
     if (found := signatures_table(mine)).rows:
         blocks += [Heading("Signatures"), Paragraph(SIGNATURES), found]
     blocks += [*failures_table(mine, describe), Heading("Legend"), legend_table(mine)]
-    return Document(f"Generated graphs: {grid.headings[name]}", (*blocks, *made_with(grid.header)))
+    return Document(f"Generated graphs: {grid.headings[name]}", (*blocks, *made_with(grid.header, mine)))
 
 
 def summary_table(grid: PropertyGrid) -> Table:
