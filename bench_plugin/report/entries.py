@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench_plugin.domain.axes import AXES
 from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.report.statuses import FAILED, PROGRESS, SLOWER, severity
 
@@ -154,12 +155,21 @@ def of_host(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
 
 
 def latest(rows: Iterable[Mapping[str, Any]], checks: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The rows of these checks; a later row of the same cell replaces an earlier one."""
+    """The rows of these checks in the order of their axes; a later row of the same cell replaces an earlier one.
+
+    So a page is the same in whatever order its cells were computed.
+    """
     found: dict[Place, Mapping[str, Any]] = {}
     for row in rows:
         if row["kind"] in ("declared", "cell") and row["cell"]["check"] in checks:
             found[place_of(row["cell"])] = row
-    return list(found.values())
+    return sorted(found.values(), key=lambda row: in_order(row["cell"]))
+
+
+def in_order(cell: Mapping[str, Any]) -> list[tuple[bool, float, str]]:
+    """What cells are sorted by: the values of their axes, numbers by size and before names."""
+    values = [cell.get(axis.name, "") for axis in AXES]
+    return [(isinstance(value, str), 0.0, value) if isinstance(value, str) else (False, value, "") for value in values]
 
 
 def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -125,7 +125,7 @@ def test_every_format_is_written_and_can_be_read_back(tmp_path: Path) -> None:
     paths = {path.suffix: path for path in support.write(tmp_path)}
     assert set(paths) == {".md", ".rst", ".html", ".csv", ".json"}
     lines = list(csv.DictReader(io.StringIO(paths[".csv"].read_text())))
-    assert len(lines) == 7 and lines[1]["error"] == "2.1"
+    assert len(lines) == 7 and [line["error"] for line in lines].count("2.1") == 1
     assert json.loads(paths[".json"].read_text())["funnel"]["supported"] == 3
     assert ".. list-table::" in paths[".rst"].read_text()
     assert "<table>" in paths[".html"].read_text()
