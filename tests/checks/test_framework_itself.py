@@ -33,3 +33,14 @@ def test_a_contraction_that_mxnet_keeps_in_float32_is_no_run_in_bfloat16(tmp_pat
         "unsupported", "compile", "asked bf16, ran bf16 and fp32: MXNet's AMP keeps RNN in float32",
     )  # fmt: skip
     assert rows["digits_cnn"]["status"] == "supported" and rows["digits_cnn"]["placement"]["effective"] == "bf16"
+
+
+def test_without_an_exported_file_a_framework_itself_says_what_that_is_needed_for(tmp_path: Path) -> None:
+    if not all(Toolchains().folder(name).is_dir() for name in ("tensorflow", "onnxruntime")):
+        pytest.skip("the toolchains tensorflow and onnxruntime are not made: bench env sync tensorflow onnxruntime")
+    found = rows_of_suites(
+        tmp_path, "suites/equivalence", "--models=transformer", "--compilers=native", "--precisions=fp32",
+        "--frameworks=tensorflow", "--targets=local",
+    )  # fmt: skip
+    assert [(row["status"], row["unverified"]) for row in found] == [("unverified", "blocked")]
+    assert found[0]["reason"].startswith("export failed (noise and mutants are made of its file): ")

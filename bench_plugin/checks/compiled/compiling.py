@@ -357,5 +357,6 @@ def _without_file(run: CellRun, failure: Failure) -> Outcome:
     """The outcome without a file: a user's file that is not a model fails; a failed export has its own cell."""
     if run.model.onnx is not None:
         return run.failed(failure)
-    reason = f"export failed: {failure.symptom} at {failure.stage}: {failure.message}"
+    why = "" if run.cell.exporter else " (noise and mutants are made of its file)"
+    reason = f"export failed{why}: {failure.symptom} at {failure.stage}: {failure.message}"
     return run.log.unverified(Unverified.BLOCKED, reason)
