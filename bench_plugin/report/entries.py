@@ -168,8 +168,8 @@ def latest(rows: Iterable[Mapping[str, Any]], checks: Sequence[str]) -> list[Map
 
 def in_order(cell: Mapping[str, Any]) -> list[tuple[bool, float, str]]:
     """What cells are sorted by: the values of their axes, numbers by size and before names."""
-    values = [cell.get(axis.name, "") for axis in AXES]
-    return [(isinstance(value, str), 0.0, value) if isinstance(value, str) else (False, value, "") for value in values]
+    values = [cell.get(axis.name) for axis in AXES]
+    return [(True, 0.0, str(value or "")) if isinstance(value, str | None) else (False, value, "") for value in values]
 
 
 def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
