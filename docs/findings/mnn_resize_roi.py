@@ -1,7 +1,7 @@
-"""MNN 3.6.1: Resize drops its input roi, which tf_crop_and_resize needs.
+"""MNN 3.6.1: Resize with tf_crop_and_resize gives other values in another process.
 
 Rule: ONNX Resize 19: roi gives the part of the input that tf_crop_and_resize takes, from start to end of every axis.
-The values are others in another process.
+The run prints "Don't support CoordinateTransformationMode_TensorflowCropAndResize currently" and goes on, with any roi.
 Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 
