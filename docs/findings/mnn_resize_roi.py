@@ -1,4 +1,4 @@
-"""MNN 3.6.1: Resize with tf_crop_and_resize gives other values in another process.
+"""MNN 3.6.1: Resize with tf_crop_and_resize gives wrong values, which differ from process to process.
 
 Rule: ONNX Resize 19: roi gives the part of the input that tf_crop_and_resize takes, from start to end of every axis.
 The run prints "Don't support CoordinateTransformationMode_TensorflowCropAndResize currently" and goes on, with any roi.

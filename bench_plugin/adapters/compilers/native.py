@@ -161,34 +161,39 @@ def _mxnet(call: CompileCall, builder: mxnet.Adapter) -> Made:
     mx.base.check_call(limit(ctypes.c_int(processors())))
     net = builder.built(call.of_model)
     call.stage("compile")
-    narrow = call.precision == "bf16"
-    if narrow:
+    narrow: list[str] = []
+    if call.precision == "bf16":
         amp = importlib.import_module("mxnet.contrib.amp")
         statistics = {name: net.values[name] for name in net.graph.list_auxiliary_states()}
         weights = {name: value for name, value in net.values.items() if name not in statistics}
         graph, weights, statistics = amp.convert_model(net.graph, weights, statistics, target_dtype="bfloat16")
-        if wide := _computed_in_float32(graph, net.inputs):
-            raise Unsupported(f"asked bf16, ran bf16 and fp32: MXNet's AMP keeps {', '.join(wide)} in float32")
+        narrow, wide = _contractions(graph, net.inputs)
+        if wide:
+            ran = "bf16 and fp32" if narrow else "fp32"
+            raise Unsupported(f"asked bf16, ran {ran}: MXNet's AMP keeps {', '.join(wide)} in float32")
         net = net._replace(graph=graph, values={**weights, **statistics})
     mx.base.check_call(limit(ctypes.c_int(call.threads)))
     execute = mxnet.function(net)
+    dtype = "bfloat16" if narrow else ""
 
     def function(xs: Sequence[Any]) -> list[Any]:
         # AMP casts its outputs back: they do not say what was computed in.
-        return [("bfloat16" if narrow else y.dtype.name, y) for y in execute(xs)]
+        return [(dtype or y.dtype.name, y) for y in execute(xs)]
 
     return function, {"threads": call.threads}, []
 
 
-def _computed_in_float32(graph: Any, inputs: Sequence[str]) -> list[str]:
-    """The operators with sums of products whose result is float32 in the graph, by MXNet's names."""
+def _contractions(graph: Any, inputs: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The operators with sums of products, by MXNet's names: those with a narrow result, and those with float32."""
     import numpy as np
 
     inner = graph.get_internals()
     _, types, _ = inner.infer_type(**dict.fromkeys(inputs, "float32"))
-    narrow = {name for name, dtype in zip(inner.list_outputs(), types, strict=True) if dtype is not np.float32}
+    cast = {name for name, dtype in zip(inner.list_outputs(), types, strict=True) if dtype is not np.float32}
     nodes = [node for node in json.loads(graph.tojson())["nodes"] if node["op"] in CONTRACTIONS]
-    return sorted({node["op"] for node in nodes if f"{node['name']}_output" not in narrow})
+    narrow = {node["op"] for node in nodes if f"{node['name']}_output" in cast}
+    wide = {node["op"] for node in nodes if f"{node['name']}_output" not in cast}
+    return sorted(narrow), sorted(wide)
 
 
 FRAMEWORKS: dict[str, tuple[Callable[[], Any], Callable[[CompileCall, Any], Made]]] = {
