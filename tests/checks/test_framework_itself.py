@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,25 +11,25 @@ from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.project import rows_of_suites
 
 
-def test_the_framework_itself_takes_other_sizes_than_those_it_was_built_for(tmp_path: Path) -> None:
-    if not Toolchains().folder("pytorch").is_dir():
-        pytest.skip("the toolchain pytorch is not made: bench env sync pytorch")
-    found = rows_of_suites(
-        tmp_path, "suites/equivalence", "--models=lstm", "--compilers=native", "--precisions=fp32",
-        "--frameworks=pytorch", "--targets=local",
+def equivalence(folder: Path, framework: str, models: str, precision: str) -> list[dict[str, Any]]:
+    """The rows of the framework's own models, run by the framework itself; skips the test without the toolchains."""
+    for name in (framework, "onnxruntime"):
+        if not Toolchains().folder(name).is_dir():
+            pytest.skip(f"the toolchain {name} is not made: bench env sync {name}")
+    return rows_of_suites(
+        folder, "suites/equivalence", f"--models={models}", "--compilers=native", f"--precisions={precision}",
+        f"--frameworks={framework}", "--targets=local",
     )  # fmt: skip
+
+
+def test_the_framework_itself_takes_other_sizes_than_those_it_was_built_for(tmp_path: Path) -> None:
+    found = equivalence(tmp_path, "pytorch", "lstm", "fp32")
     assert [(row["status"], row["numbers"]["dynamic"]) for row in found] == [("supported", "preserved")]
     assert [row["placement"]["effective"] for row in found] == ["fp32"], "what the run says is in the row, too"
 
 
 def test_a_contraction_that_mxnet_keeps_in_float32_is_no_run_in_bfloat16(tmp_path: Path) -> None:
-    if not all(Toolchains().folder(name).is_dir() for name in ("mxnet", "onnxruntime")):
-        pytest.skip("the toolchains mxnet and onnxruntime are not made: bench env sync mxnet onnxruntime")
-    found = rows_of_suites(
-        tmp_path, "suites/equivalence", "--models=lstm,digits_cnn", "--compilers=native", "--precisions=bf16",
-        "--frameworks=mxnet", "--targets=local",
-    )  # fmt: skip
-    rows = {row["cell"]["model"]: row for row in found}
+    rows = {row["cell"]["model"]: row for row in equivalence(tmp_path, "mxnet", "lstm,digits_cnn", "bf16")}
     assert (rows["lstm"]["status"], rows["lstm"]["stage"], rows["lstm"]["reason"]) == (
         "unsupported", "compile", "asked bf16, ran bf16 and fp32: MXNet's AMP keeps RNN in float32",
     )  # fmt: skip
@@ -36,11 +37,6 @@ def test_a_contraction_that_mxnet_keeps_in_float32_is_no_run_in_bfloat16(tmp_pat
 
 
 def test_without_an_exported_file_a_framework_itself_says_what_that_is_needed_for(tmp_path: Path) -> None:
-    if not all(Toolchains().folder(name).is_dir() for name in ("tensorflow", "onnxruntime")):
-        pytest.skip("the toolchains tensorflow and onnxruntime are not made: bench env sync tensorflow onnxruntime")
-    found = rows_of_suites(
-        tmp_path, "suites/equivalence", "--models=transformer", "--compilers=native", "--precisions=fp32",
-        "--frameworks=tensorflow", "--targets=local",
-    )  # fmt: skip
+    found = equivalence(tmp_path, "tensorflow", "transformer", "fp32")
     assert [(row["status"], row["unverified"]) for row in found] == [("unverified", "blocked")]
     assert found[0]["reason"].startswith("export failed (noise and mutants are made of its file): ")
