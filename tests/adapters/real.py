@@ -88,7 +88,7 @@ def answered(
     command = [str(toolchains.ensure(toolchain)), str(SCRIPT), str(BUILT_IN), str(folder / "request.json")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
-    assert done.stdout, done.stderr
+    assert done.stdout, f"ended with status {done.returncode}: {done.stderr}"
     found = json.loads(done.stdout)
     return Answer(
         found.get("compile", {}), found.get("run", {}), found.get("outputs", {}), found.get("error", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -77,3 +78,31 @@ def test_integers_of_64_bits_are_refused_where_32_do_not_hold_them(tmp_path: Pat
 )  # fmt: skip
 def test_a_refusal_says_what_is_refused(said: list[str], first: str) -> None:
     assert _complaint(said).startswith(first)
+
+
+# MNN's converter takes the value of such a node from memory that nobody wrote.
+UNFILLED = """
+<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) <int64[1] shape = {2}>
+{ zeros = ConstantOfShape(shape)  y = Add(x, zeros) }
+"""
+
+
+def test_a_constant_that_nobody_wrote_is_no_zero_by_luck(tmp_path: Path) -> None:
+    """Otherwise it is 0, as it should be, in most conversions, and a defect reads as supported."""
+    model, x = written(UNFILLED, tmp_path / "model.onnx"), np.zeros(2, np.float32)
+    for number in range(3):
+        answer = answered("mnn", model, {"x": x}, [("y", "float32", (2,))], tmp_path / str(number))
+        filled = np.frombuffer(b"\x7f" * 4, np.float32).item()
+        assert answer.outputs["out0"][2] == [filled, filled], answer.error
+
+
+# One operand: the converter reads the second.
+CRASHES = """
+<ir_version: 8, opset_import: ["": 17]> g (float[2] x) => (float[2] y) { y = Max(x) }
+"""
+
+
+def test_a_crash_of_the_converter_is_a_crash(tmp_path: Path) -> None:
+    model = written(CRASHES, tmp_path / "model.onnx")
+    with pytest.raises(AssertionError, match=f"ended with status {-signal.SIGSEGV.value}: "):
+        answered("mnn", model, {"x": np.ones(2, np.float32)}, [("y", "float32", (2,))], tmp_path)

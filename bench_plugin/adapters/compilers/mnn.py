@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import os
 import re
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 from bench_plugin.adapters.readback import mnn_weights
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
 from bench_plugin.agent.contract import ORIGINAL, Call, CompileCall, CompilerCall, RebuildCall, RunCall
-from bench_plugin.agent.toolkit import samples, versions
+from bench_plugin.agent.toolkit import programs, samples, versions
 
 ADAPTER = {
     "name": "mnn",
@@ -61,6 +62,12 @@ STORAGE = {"fp32": [], "w16": ["--fp16"], "w8": ["--weightQuantBits", "8"], "w4"
 NARROW_FLOATS, NARROW_INTEGERS = re.compile(r"float16$|bfloat16$|float[48]_"), re.compile(r"u?int[24]$")
 WINOGRAD_LEVEL = 3  # Interpreter::HintMode::WINOGRAD_MEMORY_LEVEL; at 0 no convolution is transformed
 
+# Only the compiled module: importing MNN.tools runs "pip install" and sends reports of use.
+CONVERTER = "import sys, _tools; _tools.mnnconvert(['mnnconvert', *sys.argv[1:]])"
+# It copies memory that nobody wrote into the artefact, where a ConstantOfShape has no value. That is often 0, which
+# would be right. So glibc fills memory with bytes of 0x7f, 3.4e38 as a float32, when it hands it out.
+UNWRITTEN = "glibc.malloc.tcache_count=0:glibc.malloc.perturb=128"
+
 # What it prints, to stdout, where others raise.
 COMPLAINT = re.compile(r"Not Support|Don't support|Check failed|\[ERROR\]|[Ee]rror[: ]|[Cc]an.?t |Failed", re.ASCII)
 REFUSED = "These Op Not Support"  # the converter's last words; what it printed before may say why
@@ -92,8 +99,6 @@ class Adapter:
         Raises Unsupported for operators that the converter does not know, and where integers were asked for and no
         weights are stored so; InvalidModel for a file that it cannot read.
         """
-        # Only the compiled module: importing MNN.tools runs "pip install" and sends reports of use.
-        tools = importlib.import_module("_tools")
         options, path = _options(call), call.path("model.mnn")
         # Weights that come rounded already are not rounded, which MNN would do in its own way, a second time.
         storage = STORAGE[call.precision] if call.graph == ORIGINAL else []
@@ -106,9 +111,10 @@ class Adapter:
         ]
         files = ["--modelFile", call.files["model.onnx"], "--MNNModel", path]
         call.stage("compile")
-        with _heard(call) as said:
-            tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, "--bizCode", "bench", *switches])
-        if not os.path.exists(path):  # it returns the same whether it succeeded or not
+        status, said = _converted(call, [*files, "--bizCode", "bench", *switches])
+        if status < 0:  # a crash of the converter is one of this adapter, as if it had run in this process
+            signal.raise_signal(-status)
+        if not os.path.exists(path):  # it ends in the same way whether it succeeded or not
             raise _refusal(said)
         if INTEGERS.intersection(storage):
             with open(path, "rb") as file:
@@ -176,6 +182,14 @@ class Adapter:
                 raise RuntimeError(f"MNN cannot load the model: {_complaint(said)}")
             self._inputs, self._module, self._key = inputs, module, key
         return self._module
+
+
+def _converted(call: CompileCall, arguments: Sequence[str]) -> tuple[int, list[str]]:
+    """Run the converter in a process of its own; returns its status (negative: a signal) and the lines it printed."""
+    argv = [sys.executable, "-I", "-c", CONVERTER, "-f", "ONNX", *arguments]
+    done = programs.run(argv, call.folder, {"GLIBC_TUNABLES": UNWRITTEN})
+    sys.stderr.write(done.text)
+    return done.status, [line.strip() for line in done.text.splitlines()]
 
 
 def _options(call: CompilerCall) -> dict[str, str]:
