@@ -62,7 +62,7 @@ def answered(
 ) -> Answer:
     """Compile ``model`` with the adapter, and run it once on ``inputs`` [...].
 
-    ``values`` describes inputs of types that numpy lacks, whose bytes are ``blobs`` (:mod:`bench_plugin.agent.packs`).
+    ``values`` describes inputs that are no plain arrays, whose bytes are ``blobs`` (:mod:`bench_plugin.agent.packs`).
     """
     files = {path.stem: path for path in BUILT_IN.rglob("*.py")}
     path = files[adapter]
@@ -71,7 +71,10 @@ def answered(
     if not toolchains.folder(toolchain).is_dir():
         pytest.skip(f"the toolchain {toolchain} is not made: bench env sync {toolchain}")
     given = {name: from_numpy(np.asarray(x)) for name, x in inputs.items()}
-    described = [[name, row["d"], row["s"]] for name, row in (values or {}).items()]
+    described = [
+        [name, row["d"], row["s"]] if isinstance(row, dict) else [name, "optional" if row is None else "sequence", []]
+        for name, row in (values or {}).items()
+    ]
     sent = {**{f"in:{name}": x for name, x in given.items()}, **{f"value:{n}": x for n, x in enumerate(blobs)}}
     request = {
         "modules": _modules(adapter, files), "folder": str(folder), "files": {"model.onnx": str(model)},

@@ -17,7 +17,7 @@ from bench_plugin.agent.wire import Array
 from tests.adapters.real import Answer, answered, written
 
 SEQUENCE = """
-<ir_version: 8, opset_import: ["": 17]> g (seq(float[2]) s) => (int64 n) { n = SequenceLength(s) }
+<ir_version: 8, opset_import: ["": 17]> g (seq(bfloat16[2]) s) => (int64 n) { n = SequenceLength(s) }
 """
 CAST = '<ir_version: 10, opset_import: ["": 25]> g (%s[%d] x) => (%s[%d] y) { y = Cast <to = %d> (x) }'
 
@@ -26,7 +26,7 @@ def test_what_is_compiled_and_cannot_be_called_is_refused_at_the_run(tmp_path: P
     model = written(SEQUENCE, tmp_path / "model.onnx")
     answer = answered("emx", model, {}, [("n", "int64", ())], tmp_path)
     assert answer.symptom == "unsupported" and answer.compile["switches"]["c_compiler"]
-    assert answer.error.endswith("the C parameter 'const float s[EMX_SEQUENCE_MAX_LEN][2]' cannot be handed over")
+    assert answer.error.endswith("the C parameter 'const __bf16 s[EMX_SEQUENCE_MAX_LEN][2]' cannot be handed over")
 
 
 def cast(folder: Path, source: str, onnx: str, dtype: str, code: int, numbers: bytes, width: int) -> Answer:

@@ -95,6 +95,28 @@ def test_mnn_gets_types_that_its_interface_has_not_as_wider_ones(
     assert answer.outputs["out0"][2] == found, answer.error
 
 
+@pytest.mark.parametrize(
+    ("dtype", "data", "found"),
+    [
+        ("int4", "080f0007", [-8.0, -1.0, 0.0, 7.0]),
+        ("uint4", "0001080f", [0.0, 1.0, 8.0, 15.0]),
+        ("int2", "02030001", [-2.0, -1.0, 0.0, 1.0]),
+        ("uint2", "00010203", [0.0, 1.0, 2.0, 3.0]),
+    ],
+)
+def test_tvm_reads_a_byte_for_each_number_of_few_bits(
+    tmp_path: Path, dtype: str, data: str, found: list[float]
+) -> None:
+    model = written(
+        f'<ir_version: 13, opset_import: ["": 25]> g ({dtype}[4] x) => (float[4] y) {{ y = Cast <to = 1> (x) }}',
+        tmp_path / "model.onnx",
+    )
+    values = {"x": {"d": dtype, "s": [4], "o": 0}}
+    raw = [Array("uint8", (4,), bytes.fromhex(data))]
+    answer = answered("tvm", model, {}, [("y", "float32", (4,))], tmp_path / "made", values=values, blobs=raw)
+    assert answer.outputs["out0"][2] == found, answer.error
+
+
 def test_two_numbers_of_four_bits_share_a_byte(tmp_path: Path) -> None:
     text = """<ir_version: 10, opset_import: ["": 21]> g (int4[3] x) => (float[3] y)
     <float s = {1.0}> { y = DequantizeLinear(x, s) }"""

@@ -9,6 +9,7 @@ import pytest
 
 from bench_plugin.adapters.compilers import tvm
 from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.packs import blobs_of
 from tests.adapters.real import answered, written
 
 
@@ -42,3 +43,22 @@ def test_a_file_of_float16_is_compiled_as_it_is(tmp_path: Path) -> None:
     answer = answered("tvm", model, inputs, [("y", "float16", (2, 2))], tmp_path / "made")
     assert answer.error == "" and answer.compile["effective"] == "fp16"
     assert answer.outputs["out0"][2] == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_sequence_comes_out_as_one_value(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["": 21]> g (float[4] x) => (seq(float[2]) y) <int64 two = {2}>
+    { y = SplitToSequence <axis = 0> (x, two) }"""
+    model = written(text, tmp_path / "model.onnx")
+    x = np.array([1, 2, 3, 4], np.float32)
+    answer = answered("tvm", model, {"x": x}, [("y", "", ())], tmp_path / "made")
+    assert [[row["s"] for row in value] for value in answer.run["values"]] == [[[2], [2]]], answer.error
+
+
+def test_a_sequence_is_given_as_such_and_refused_by_tvm_itself(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["": 21]> g (seq(float[2]) x) => (seq(float[2]) y) { y = Identity(x) }"""
+    model = written(text, tmp_path / "model.onnx")
+    (described,), blobs = blobs_of([[np.zeros(2, np.float32)]])
+    answer = answered(
+        "tvm", model, {}, [("y", "", ())], tmp_path / "made", values={"x": described}, blobs=list(blobs.values())
+    )
+    assert "expect a Tensor but get ffi.Array" in answer.error

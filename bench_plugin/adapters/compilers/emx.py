@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_plugin.adapters.c_code import c_library
+from bench_plugin.adapters.c_code import c_library, emx_values
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.c import building, glue, host, prototype
 from bench_plugin.agent.contract import CompileCall, RunCall
@@ -52,8 +52,11 @@ ADAPTER = {
         "uint4",
         "int2",
         "uint2",
+        "str",
+        "sequence",
+        "optional",
     ],
-    "uses": ["c_library"],
+    "uses": ["c_library", "emx_values"],
     "errors": [{"package": "emx_onnx_cgen"}, {"exception": "CompilerFailed"}],
     "unsupported": [
         {"operation": "compile", "exception": "UnsupportedOpError", "pattern": ""},
@@ -80,6 +83,7 @@ NAMED = {
     "emx_float8e8m0fnu_t": "float8_e8m0fnu", "emx_float4e2m1_t": "float4_e2m1fn",
     "_BitInt(4)": "int4", "_BitInt(2)": "int2", "unsigned _BitInt(4)": "uint4", "unsigned _BitInt(2)": "uint2",
 }  # fmt: skip
+PLAIN = {name: kind for name, kind in CARRIERS.items() if name not in NAMED}
 # Integers of 4 and 2 bits have a byte each. C leaves its upper bits open, in ml_dtypes they are 0: the bits that count.
 BITS = {"_BitInt(4)": 15, "_BitInt(2)": 3, "unsigned _BitInt(4)": 15, "unsigned _BitInt(2)": 3}
 # Those that the protocol has a name for.
@@ -136,11 +140,12 @@ class Adapter:
             source = prototype.with_linked_weights(source, ENTRY, "model.bin", len(weights)) if weights else source
         with contextlib.redirect_stdout(io.StringIO()):
             image_flags, image_libraries = images.prepare_image_decoder_build(model, decoders, Path(call.folder))
-        parameters, uncallable = _parameters(source, model)
-        if uncallable and not local:
-            raise Unsupported(uncallable)
+        parameters, uncallable, beyond = _parameters(source, model)
+        if (uncallable or beyond) and not local:
+            raise Unsupported(uncallable or beyond)
         digest = glue.digest_of(source.encode(), weights or b"")
-        files = _written(call, source, {"parameters": parameters, "digest": digest, "uncallable": uncallable}, weights)
+        described = {"parameters": parameters, "digest": digest, "uncallable": uncallable, "beyond": beyond}
+        files = _written(call, source, described, weights)
         # ISO C, as emx's own tests have it: nothing is contracted to a fused multiply-add.
         standard = "-std=c2x" if "_BitInt(" in source else "-std=c99"
         flags = ["-" + call.option("optimisation", "O2"), standard]
@@ -185,6 +190,9 @@ class Adapter:
         library = self._opened(call)
         call.stage("run")
         given, declared = call.inputs, call.output_ports
+        function, shapes = getattr(library, ENTRY), [port.shape for port in declared]
+        if described["beyond"]:
+            return samples.answered(call, lambda _: emx_values.called(function, parameters, given, shapes, PLAIN), [])
         takes = [row for row in parameters if row["kind"] == "input"]
         gives = [row for row in parameters if row["kind"] == "output"]
         if len(gives) != len(declared):
@@ -195,8 +203,6 @@ class Adapter:
             invoke, results, _ = _prepared(function, parameters, by_name, shapes)
             invoke()
             return read(results)
-
-        function, shapes = getattr(library, ENTRY), [port.shape for port in declared]
 
         def read(results: list[Any]) -> list[Any]:
             return [_typed(y, row["type"]) if call.once else y for y, row in zip(_outputs(results), gives)]
@@ -282,16 +288,22 @@ def _freeze(model: Any, binding: Mapping[str, int]) -> None:
         del model.graph.value_info[:]
 
 
-def _parameters(source: str, model: Any) -> tuple[list[dict[str, Any]], str]:
-    """What the C function takes, or [] and why it cannot be called: its C compiles all the same."""
+def _parameters(source: str, model: Any) -> tuple[list[dict[str, Any]], str, str]:
+    """What the C function takes, or [] and why it cannot be called: its C compiles all the same.
+
+    Last, why it takes more than tensors of numbers, which :mod:`emx_values` alone hands over, or "".
+    """
     weights = {tensor.name for tensor in model.graph.initializer}
     weights |= {tensor.values.name for tensor in model.graph.sparse_initializer}
-    inputs = iter([value.name for value in model.graph.input if value.name not in weights])
-    outputs = iter([value.name for value in model.graph.output])
+    inputs = [value.name for value in model.graph.input if value.name not in weights]
+    outputs = [value.name for value in model.graph.output]
     try:
-        return prototype.parameters(source, ENTRY, inputs, outputs, CARRIERS), ""
-    except Unsupported as refused:
-        return [], str(refused)
+        return prototype.parameters(source, ENTRY, iter(inputs), iter(outputs), CARRIERS), "", ""
+    except Unsupported as beyond:
+        try:
+            return emx_values.parameters(source, ENTRY, iter(inputs), iter(outputs), PLAIN), "", str(beyond)
+        except Unsupported as refused:
+            return [], str(refused), ""
 
 
 def _prepared(
@@ -307,7 +319,10 @@ def _prepared(
     held: dict[str, Any] = {}
     results: list[Any] = []
     for row in parameters:
-        if row["kind"] == "input":
+        if row["kind"] == "input" and given[row["name"]] is None:  # an optional input that is absent
+            fixed = [dim if isinstance(dim, int) else 1 for dim in row["shape"]]
+            held[row["name"]] = np.zeros(fixed, CARRIERS[row["type"]])
+        elif row["kind"] == "input":
             numbers, x = CARRIERS[row["type"]], np.ascontiguousarray(given[row["name"]])
             x = x.view(numbers) if row["type"] in NAMED else np.ascontiguousarray(x, dtype=numbers)
             held[row["name"]] = x.reshape(np.shape(given[row["name"]]))  # ascontiguousarray makes scalars [1]
@@ -319,7 +334,7 @@ def _prepared(
                 raise Unsupported("the size %s does not follow from the inputs" % row["name"])
             arguments.append(ctypes.c_int(sizes[row["name"]]))
         elif row["kind"] == "present":
-            arguments.append(ctypes.c_bool(row["name"] in given))
+            arguments.append(ctypes.c_bool(given[row["name"]] is not None))
         elif row["kind"] == "input":
             arguments.append(ctypes.c_void_p(held[row["name"]].ctypes.data))
         else:

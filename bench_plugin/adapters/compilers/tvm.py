@@ -31,7 +31,6 @@ ADAPTER = {
     "portable": False,
     "options": {"pipeline": ["default", "zero"], "shapes": ["kept", "frozen"]},
     "needs": ["gcc"],
-    # Those of fewer than eight bits are packed, which its Python interface does for some of them only.
     "values": [
         "bfloat16",
         "float8_e4m3fn",
@@ -39,6 +38,12 @@ ADAPTER = {
         "float8_e5m2",
         "float8_e5m2fnuz",
         "float8_e8m0fnu",
+        "int4",
+        "uint4",
+        "int2",
+        "uint2",
+        "sequence",
+        "optional",
     ],
     # Counted in its frontend's table (_impl_v…): Sub, Mul, Div and Pow begin at 7, and no entry is newer than 23.
     "opsets": [7, 23],
@@ -64,6 +69,7 @@ EXACT = dict.fromkeys(
 )
 PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 FLOATS = {1: "fp32", 10: "fp16", 11: "fp64", 16: "bf16"}  # by the number of ONNX's element type
+BYTES = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8"}  # what holds a number of fewer bits
 START = "crti.o"  # what a C library begins every shared library with
 
 
@@ -135,15 +141,18 @@ class Adapter:
         tvm.get_global_func("runtime.config_threadpool")(1, call.threads)  # 1: of the fast cores
         call.stage("run")
 
+        # It gives a sequence as it gives several outputs. The type of an output that is no tensor is empty.
+        sequence = [port.dtype for port in call.output_ports] == [""]
+
         def run(xs: Sequence[Any]) -> list[Any]:
-            return read(machine["main"](*[tvm.runtime.tensor(x) for x in xs]))
+            return read(machine["main"](*[_given(tvm, x) for x in xs]))
 
         def read(ys: Any) -> list[Any]:
-            alone = hasattr(ys, "numpy") or isinstance(ys, tvm.runtime.ShapeTuple)
+            alone = sequence or hasattr(ys, "numpy") or isinstance(ys, tvm.runtime.ShapeTuple)
             return [_array(tvm, y) for y in ([ys] if alone else ys)]
 
         def bind(xs: Sequence[Any]) -> Any:
-            return partial(machine["main"], *[tvm.runtime.tensor(x) for x in xs]), read
+            return partial(machine["main"], *[_given(tvm, x) for x in xs]), read
 
         inputs = list(call.named([port.name for port in call.input_ports]).values())
         meta: dict[str, object] = {"placement": {"threads": tvm.get_global_func("runtime.NumThreads")()}}
@@ -187,11 +196,29 @@ def _tvm() -> Any:
     return tvm
 
 
+def _given(tvm: Any, value: Any) -> Any:
+    """A tensor of an array [...]; a list of those of a sequence; None for an optional input that is absent.
+
+    Its kernels read integers of four and two bits from a byte each, while its interface for numpy would pack them.
+    """
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)):
+        return [_given(tvm, one) for one in value]
+    narrow = str(value.dtype)
+    if narrow not in BYTES:
+        return tvm.runtime.tensor(value)
+    return tvm.runtime.tensor(value.astype(BYTES[narrow]))._create_view(value.shape, narrow)
+
+
 def _array(tvm: Any, value: Any) -> Any:
-    """A result as an array. The virtual machine gives ONNX's Shape, a tensor of int64, as a tuple of its own."""
+    """A result as an array, of a sequence as a list of them.
+
+    The virtual machine gives ONNX's Shape, a tensor of int64, as a tuple of its own.
+    """
     if isinstance(value, tvm.runtime.ShapeTuple):
         return importlib.import_module("numpy").array(list(value), dtype="int64")
-    return value.numpy()
+    return value.numpy() if hasattr(value, "numpy") else [_array(tvm, one) for one in value]
 
 
 def _loaded(onnx: Any, path: str) -> Any:
