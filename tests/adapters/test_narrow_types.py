@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from bench_plugin.agent.packs import blobs_of
 from bench_plugin.agent.wire import Array
 from bench_plugin.inventory.adapters import BUILT_IN
 from bench_plugin.inventory.declaration_literal import read_literal
@@ -115,6 +117,29 @@ def test_tvm_reads_a_byte_for_each_number_of_few_bits(
     raw = [Array("uint8", (4,), bytes.fromhex(data))]
     answer = answered("tvm", model, {}, [("y", "float32", (4,))], tmp_path / "made", values=values, blobs=raw)
     assert answer.outputs["out0"][2] == found, answer.error
+
+
+def test_tflite_gets_integers_of_four_bits_as_wider_ones(tmp_path: Path) -> None:
+    model = written(
+        '<ir_version: 10, opset_import: ["": 21]> g (int4[4] x) => (float[4] y) { y = Cast <to = 1> (x) }',
+        tmp_path / "model.onnx",
+    )
+    values = {"x": {"d": "int4", "s": [4], "o": 0}}
+    raw = [Array("uint8", (4,), bytes.fromhex("080f0007"))]
+    answer = answered("tflite", model, {}, [("y", "float32", (4,))], tmp_path / "made", values=values, blobs=raw)
+    assert answer.outputs["out0"][2] == [-8.0, -1.0, 0.0, 7.0], answer.error
+
+
+def test_a_sequence_is_refused_where_a_file_has_tensors_alone(tmp_path: Path) -> None:
+    text = '<ir_version: 10, opset_import: ["": 17]> g (seq(float[2]) x) => (seq(float[2]) y) { y = Identity(x) }'
+    (described,), blobs = blobs_of([[np.zeros(2, np.float32)]])
+    answer = answered(
+        "tflite", written(text, tmp_path / "model.onnx"), {}, [("y", "", ())], tmp_path / "made",
+        values={"x": described}, blobs=list(blobs.values()),
+    )  # fmt: skip
+    assert (answer.symptom, answer.error.partition(": ")[2]) == (
+        "unsupported", "the input x is no tensor, and a TFLite file has tensors alone",
+    )  # fmt: skip
 
 
 def test_two_numbers_of_four_bits_share_a_byte(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ ADAPTER = {
         "tflite_layers",
     ],
     # As its importer (tensorflow.py): onnx2tf reads no `broadcast`, which opset 7 replaced. It states no newest.
+    "values": ["int4", "str"],
     "opsets": [7, 0],
     "errors": [
         {"package": "tensorflow"},
@@ -155,7 +156,7 @@ class Adapter:
         meta: dict[str, object] = {"placement": tflite_contents.placement(interpreter, plain), "shims": shims}
 
         def run(xs: Arrays) -> Arrays:
-            ys = _answer(interpreter, runner, dict(zip(order, xs)), shims)
+            ys = _answer(interpreter, runner, dict(zip(order, map(_given, xs))), shims)
             return [ys[key] for key in sorted(ys)]
 
         def bind(xs: Arrays) -> Any:
@@ -198,6 +199,11 @@ class Adapter:
         # A SavedModel with Keras 3's model alone has variables that are never given their values, without a warning.
         kept = [weight.value for weight in net.variables]
         return kept, lambda xs: net(xs[0] if len(xs) == 1 else xs, training=False), specs, []
+
+
+def _given(x: Any) -> Any:
+    """An array [...] as the runtime takes it: integers of four bits as int8."""
+    return x.astype("int8") if x.dtype.name == "int4" else x
 
 
 def _answer(interpreter: Any, runner: Any, given: Mapping[str, Any], shims: list[str]) -> dict[str, Any]:
@@ -316,6 +322,9 @@ def _inputs(graph: Any) -> list[Any]:
 
 
 def _dtype(tf: Any, value: Any) -> Any:
+    """TensorFlow's type of an input. Raises Unsupported for a sequence or an optional value."""
+    if not value.type.HasField("tensor_type"):
+        raise Unsupported(f"the input {value.name} is no tensor, and a TFLite file has tensors alone")
     helper = importlib.import_module("onnx").helper
     return tf.as_dtype(helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
 
