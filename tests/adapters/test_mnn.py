@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from bench_plugin.adapters.compilers.mnn import _complaint
+from bench_plugin.agent.packs import blobs_of
 from tests.adapters.real import answered, written
 
 # The weights lie between two numbers of float16.
@@ -106,3 +108,25 @@ def test_a_crash_of_the_converter_is_a_crash(tmp_path: Path) -> None:
     model = written(CRASHES, tmp_path / "model.onnx")
     with pytest.raises(AssertionError, match=f"ended with status {-signal.SIGSEGV.value}: "):
         answered("mnn", model, {"x": np.ones(2, np.float32)}, [("y", "float32", (2,))], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "output", "told"),
+    [
+        ("(seq(float[2]) x) => (float[2] y) <int64 k = {0}> { y = SequenceAt(x, k) }", [np.zeros(2, np.float32)],
+         ("y", "float32", (2,)), "x is no tensor, and MNN's interface has variables of tensors alone"),
+        ("(float[4] x) => (seq(float[2]) y) <int64 k = {2}> { y = SplitToSequence(x, k) }", np.zeros(4, np.float32),
+         ("y", "", ()), "y is no tensor, and MNN's interface has variables of tensors alone"),
+        ("(string[1] x) => (bool[1] y) { y = Equal(x, x) }", np.array(["a"], object),
+         ("y", "bool", (1,)), "MNN takes no input of type str"),
+    ],
+)  # fmt: skip
+def test_values_that_its_interface_has_not_are_refused(
+    tmp_path: Path, text: str, value: Any, output: tuple[str, str, tuple[int, ...]], told: str
+) -> None:
+    model = written(f'<ir_version: 8, opset_import: ["": 19]> g {text}', tmp_path / "model.onnx")
+    (described,), blobs = blobs_of([value])
+    answer = answered(
+        "mnn", model, {}, [output], tmp_path / "made", values={"x": described}, blobs=list(blobs.values())
+    )  # fmt: skip
+    assert (answer.symptom, answer.error.partition(": ")[2]) == ("unsupported", told)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench_plugin.adapters.readback import mnn_weights
+from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported
 from bench_plugin.agent.contract import ORIGINAL, Call, CompileCall, CompilerCall, RebuildCall, RunCall
 from bench_plugin.agent.toolkit import programs, samples, versions
@@ -52,6 +53,9 @@ ADAPTER = {
         "uint4",
         "int2",
         "uint2",
+        "sequence",
+        "optional",
+        "str",
     ],
     "errors": [{"package": "MNN"}, {"exception": "RuntimeError"}],
 }
@@ -140,6 +144,10 @@ class Adapter:
         expressions = importlib.import_module("MNN.expr")
         call.stage("run")
         given, wanted = call.inputs, len(call.output_ports)
+        for port in call.output_ports:
+            _refuse_sequences(port.name, port.dtype != "")
+        for name, x in given.items():
+            _refuse_sequences(name, hasattr(x, "dtype"))
 
         def run(xs: Sequence[Any]) -> list[Any]:
             found = module.forward([_variable(expressions, x) for x in xs])
@@ -196,6 +204,12 @@ def _options(call: CompilerCall) -> dict[str, str]:
     return {"winograd": call.option("winograd", "on"), "gelu": call.option("gelu", "exact")}
 
 
+def _refuse_sequences(name: str, tensor: bool) -> None:
+    """Raises Unsupported where a value is no tensor: for a sequence its engine has operators, its interface nothing."""
+    if not tensor:
+        raise Unsupported(f"{name} is no tensor, and MNN's interface has variables of tensors alone")
+
+
 def _variable(expressions: Any, x: Any) -> Any:
     """An input as its converter declares it: int8, uint8, other integers and truth values in 32 bits, else float32.
 
@@ -215,7 +229,7 @@ def _variable(expressions: Any, x: Any) -> Any:
     elif x.dtype == np.float32 or NARROW_FLOATS.match(x.dtype.name):
         kind, narrow = expressions.float, np.ascontiguousarray(x, dtype=np.float32)
     else:
-        raise Unsupported(f"MNN takes no input of type {x.dtype}")
+        raise Unsupported(f"MNN takes no input of type {packs.dtype_of(x)}")
     variable = expressions.placeholder(list(x.shape), expressions.NCHW, kind)
     variable.write(narrow)
     # Its binding writes no int8, but the engine casts to it. Not left at 32 bits: some kernels go by the type that the
