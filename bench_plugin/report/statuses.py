@@ -47,7 +47,8 @@ STATUSES: tuple[StatusStyle, ...] = (
     ),
     StatusStyle(
         Status.OUTSIDE_BOUND,
-        "within the tolerance of ONNX's own test runner and outside our narrower bound; no defect, outside every score",
+        "within the tolerance of ONNX's own test runner and outside our narrower bound: no failure by ONNX's measure, "
+        "though its cause may have a finding; outside every score",
         "yellow", "#fff8c5",
     ),
     StatusStyle(
