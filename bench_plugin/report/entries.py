@@ -11,6 +11,7 @@ from bench_plugin.domain.compiler_name import CompilerName
 from bench_plugin.report.statuses import FAILED, PROGRESS, SLOWER, severity
 
 Place = frozenset[tuple[str, Any]]  # the axes of a cell with their values
+AND = " and "  # between values of which a header of several runs has more than one
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def in_order(cell: Mapping[str, Any]) -> list[tuple[bool, float, str]]:
 
 
 def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The first header; its command names those of resumed runs too.
+    """The first header; its command and its commit name those of resumed runs too.
 
     Of several runs ``runs`` has what identifies each, in the order of their ids, and ``versions`` all versions.
     """
@@ -181,13 +182,22 @@ def header_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if not headers:
         return {}
     commands = [" ".join(row["command"]) for row in headers if row.get("command")]
-    header = {**headers[0], "command": "; ".join(dict.fromkeys(commands))}
-    runs = {str(row.get("run", "")): row for row in headers}
+    parts: dict[str, list[Mapping[str, Any]]] = {}
+    for row in headers:
+        parts.setdefault(str(row.get("run", "")), []).append(row)
+    runs = {run: _of_parts(found) for run, found in parts.items()}
+    header = {**next(iter(runs.values())), "command": "; ".join(dict.fromkeys(commands))}
     if len(runs) > 1:
         kept = ("run", "started", "commit", "known_failures", "machine")
         header["runs"] = [{key: runs[run].get(key) for key in kept} for run in sorted(runs)]
         header["versions"] = _all_versions(list(runs.values()))
     return header
+
+
+def _of_parts(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The first header of a run that was resumed, with the commits of all its parts."""
+    commits = dict.fromkeys(str(part["commit"]) for part in parts if part.get("commit"))
+    return {**parts[0], **({"commit": AND.join(commits)} if commits else {})}
 
 
 def _all_versions(headers: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
@@ -199,7 +209,7 @@ def _all_versions(headers: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, s
                 found = seen.setdefault(toolchain, {}).setdefault(name, [])
                 if str(version) not in found:
                     found.append(str(version))
-    return {toolchain: {name: " and ".join(found) for name, found in lock.items()} for toolchain, lock in seen.items()}
+    return {toolchain: {name: AND.join(found) for name, found in lock.items()} for toolchain, lock in seen.items()}
 
 
 def partial(rows: Sequence[Mapping[str, Any]]) -> str:

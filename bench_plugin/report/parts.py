@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.report.blocks import Block, Heading, Paragraph, Table, TableCell
-from bench_plugin.report.entries import Entry
+from bench_plugin.report.entries import AND, Entry
 from bench_plugin.report.statuses import legend
 
 FIRST_LINE = 140
@@ -36,7 +36,7 @@ def run_line(header: Mapping[str, Any]) -> Iterator[Block]:
     when = " to ".join(dict.fromkeys((times[0], times[-1]))) if times else "an unknown date"
     ids = [str(one["run"]) for one in runs if one.get("run")]
     run = f"{len(runs)} runs" if len(runs) > 1 else f"Run {ids[0]}" if ids else "Run"
-    commits = _each(str(one.get("commit") or "none") for one in runs)
+    commits = _each(commit for one in runs for commit in str(one.get("commit") or "none").split(AND))
     machines = _each(_machine(one.get("machine") or {}) for one in runs)
     applied = _each(str(one["known_failures"]) for one in runs if one.get("known_failures"))
     since = f" The known failures are those of commit{_plural(applied)} {', '.join(applied)}." if applied else ""

@@ -202,6 +202,15 @@ def test_a_resumed_run_is_one_run() -> None:
     assert head == Paragraph("Run run-1 of run-1, commit aaa, on an unknown machine.")
 
 
+def test_a_run_that_was_resumed_at_another_commit_tells_both() -> None:
+    rows = [opening("run-1", commit="aaa"), computed("run-1", cell("a"), "supported"), opening("run-1", commit="bbb")]
+    head = build_pages(rows)[0].document.blocks[0]
+    assert head == Paragraph("Run run-1 of run-1, commits aaa, bbb, on an unknown machine.")
+    other = [opening("run-2", commit="ccc"), computed("run-2", cell("b"), "supported")]
+    head = build_pages([*rows, *other])[0].document.blocks[0]
+    assert head == Paragraph("2 runs of run-1 to run-2, commits aaa, bbb, ccc, on an unknown machine.")
+
+
 def test_shards_of_plans_that_differ_are_refused() -> None:
     one = shard(1, {cell("a"): 1, cell("b"): 2}, {})
     other = shard(2, {cell("a"): 1, cell("b"): 2, cell("new"): 2}, {})
