@@ -60,7 +60,7 @@ def test_a_failure_that_is_known_has_not_passed_and_names_its_cause(tables: Tabl
 
 
 def test_a_case_that_is_right_now_and_then_proves_nothing(tables: Tables) -> None:
-    case = "test_attention_3d_causal_expanded"  # MNN fills a ConstantOfShape with what memory held
+    case = "test_rotary_embedding_expanded"  # an empty part of a Split gets what memory held in MNN
     rows = [{"kind": "cell", "run": "r", "cell": {"check": "operator", "compiler": name, "model": case},
              "status": "supported"} for name in ("mnn", "tract")]  # fmt: skip
     workspace = Workspace.load(settings_here())
