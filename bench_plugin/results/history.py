@@ -18,6 +18,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ SHORTEST = 4  # the fewest characters of a key or a run id that may stand for th
 
 def new_run_id() -> str:
     """A run id: UTC date and time and six random hex digits, so that ids sort by time."""
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(3)}"
+    return f"{datetime.now(UTC).strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
 
 
 def folder_of(results: Path) -> Path:

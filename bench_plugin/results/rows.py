@@ -7,9 +7,9 @@ import math
 import os
 import platform
 import subprocess
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def header_row(
         "schema": SCHEMA,
         "kind": "header",
         "run": run,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "machine": machine(state),
         "state": dict(state),
         "host": dict(host),

@@ -94,11 +94,19 @@ def _calibrated(call: PrepareCall, path: str) -> dict[str, tuple[float, float]]:
 def fraction_of(low: float, high: float, bits: int) -> tuple[int, bool]:
     """The most bits behind the point with which fixed point of ``bits`` bits holds a range; whether it has a sign.
 
-    A range of nothing but 0 has all bits behind the point.
+    A range of nothing but 0 has all bits behind the point. Raises ValueError for a range that is not finite.
     """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError("no fixed point holds the range from %s to %s" % (low, high))
     signed = low < 0
-    peak = max(high / (2 ** (bits - 1) - 1), -low / 2 ** (bits - 1)) if signed else high / (2**bits - 1)
-    return (-math.ceil(math.log2(peak)) if peak > 0 else bits), signed
+    first, last = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    if low == high == 0:
+        return bits, signed
+    # Of a number just above a power of two a logarithm may be that of the power: so it is tried, exactly.
+    fraction = bits - math.frexp(max(-low, high))[1]
+    while low * 2.0**fraction < first or high * 2.0**fraction > last:
+        fraction -= 1
+    return fraction, signed
 
 
 def _with_activations(onnx: Any, graph: Any, ranges: Mapping[str, tuple[float, float]], bits: int) -> None:
