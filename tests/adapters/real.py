@@ -29,6 +29,13 @@ onnx.checker.check_model(model)
 onnx.save(model, sys.argv[2])
 """
 SECONDS = 300  # a tool on a busy machine
+# Integers of four and two bits: their codes, a byte each in hexadecimal digits, and the numbers that they stand for.
+FEW_BITS = [
+    ("int4", "080f0007", [-8.0, -1.0, 0.0, 7.0]),
+    ("uint4", "0001080f", [0.0, 1.0, 8.0, 15.0]),
+    ("int2", "02030001", [-2.0, -1.0, 0.0, 1.0]),
+    ("uint2", "00010203", [0.0, 1.0, 2.0, 3.0]),
+]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from bench_plugin.adapters.c_code.c_library import library
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.c.zig import CompilerFailed
 from bench_plugin.agent.wire import Array
-from tests.adapters.real import Answer, answered, written
+from tests.adapters.real import FEW_BITS, Answer, answered, written
 
 SEQUENCE = """
 <ir_version: 8, opset_import: ["": 17]> g (seq(bfloat16[2]) s) => (int64 n) { n = SequenceLength(s) }
@@ -60,10 +60,7 @@ def test_integers_of_few_bits_come_out_as_codes_without_other_bits(
 @pytest.mark.parametrize(
     ("dtype", "data", "found"),
     [
-        ("int4", "080f0007", [-8.0, -1.0, 0.0, 7.0]),
-        ("uint4", "0001080f", [0.0, 1.0, 8.0, 15.0]),
-        ("int2", "02030001", [-2.0, -1.0, 0.0, 1.0]),
-        ("uint2", "00010203", [0.0, 1.0, 2.0, 3.0]),
+        *FEW_BITS,
         ("bfloat16", "803f40c0807f0100", [1.0, -3.0, float("inf"), 2.0**-133]),
     ],
 )

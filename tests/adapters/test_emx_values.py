@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bench_plugin.adapters.c_code import emx_values
+from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.packs import blobs_of
 from tests.adapters.real import Answer, answered, written
 
@@ -98,3 +102,64 @@ def test_elements_of_different_sizes_come_out(tmp_path: Path) -> None:
 def test_an_optional_value_goes_in_with_its_flag(tmp_path: Path, value: Any) -> None:
     answer = asked(tmp_path, PRESENT, value, ("y", "bool", ()))
     assert answer.outputs["out0"] == ["bool", [], value is not None], answer.error
+
+
+CODE = "#define EMX_STRING_MAX_LEN 8\n#define EMX_SEQUENCE_MAX_LEN 4\nvoid model(%s) {\n"
+TYPES = {"float": "float32", "int64_t": "int64"}
+RAGGED = "float y[EMX_SEQUENCE_MAX_LEN][3], idx_t *y__count, idx_t y__dim_0[EMX_SEQUENCE_MAX_LEN], _Bool *y_present"
+
+
+def outputs(takes: str, write: Callable[..., None], declared: Sequence[int] = ()) -> list[Any]:
+    """What is read after a call of a function that takes only outputs, which ``write`` may fill as C would."""
+    rows = emx_values.parameters(CODE % takes, "model", iter(()), iter(["y"]), TYPES)
+    return emx_values.called(write, rows, {}, [declared], TYPES)
+
+
+def test_an_optional_result_may_be_absent() -> None:
+    def write(y: Any, count: Any, dims: Any, present: Any) -> None:
+        present._obj.value = False
+
+    assert outputs(RAGGED, write) == [None]
+
+
+@pytest.mark.parametrize(("count", "size", "told"), [
+    (None, None, "y has -1 elements, its room 4"), (5, None, "y has 5 elements, its room 4"),
+    (1, None, r"element 0 of y has the sizes \[-1\]"), (1, 4, r"element 0 of y has the sizes \[4\]"),
+])  # fmt: skip
+def test_a_length_that_was_not_written_or_has_no_room_is_told(count: int | None, size: int | None, told: str) -> None:
+    def write(y: Any, length: Any, dims: Any, present: Any) -> None:
+        if count is not None:
+            length._obj.value = count
+        if size is not None:
+            ctypes.c_int32.from_address(dims.value).value = size
+
+    with pytest.raises(ValueError, match=told):
+        outputs(RAGGED, write)
+
+
+def test_what_was_not_written_is_no_text_and_no_number() -> None:
+    (text,) = outputs("char y[restrict 2][EMX_STRING_MAX_LEN]", lambda y: None, (2,))
+    assert text.tolist() == ["\ufffd" * 8] * 2
+    (number,) = outputs("float y[restrict 2]", lambda y: None, (2,))
+    assert np.isnan(number).all()
+
+
+def test_an_empty_result_has_its_declared_shape() -> None:
+    (found,) = outputs("char y[restrict 1][EMX_STRING_MAX_LEN]", lambda y: None, (0, 3))
+    assert found.shape == (0, 3)
+
+
+@pytest.mark.parametrize(("code", "told"), [
+    (CODE.replace("model", "other") % "float y[restrict 1]", "the generated C has no function model"),
+    (CODE % "void", "the C function has no parameter for y"),
+    ("void model(float y[EMX_SEQUENCE_MAX_LEN][3], idx_t *y__count) {\n", "does not define EMX_SEQUENCE_MAX_LEN"),
+])  # fmt: skip
+def test_code_that_does_not_fit_is_told(code: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        emx_values.parameters(code, "model", iter(()), iter(["y"]), TYPES)
+
+
+@pytest.mark.parametrize("parameter", ["int n", "float y[restrict n]", "__bf16 y[restrict 2]", "idx_t z__count"])
+def test_a_parameter_that_cannot_be_handed_over_is_refused(parameter: str) -> None:
+    with pytest.raises(Unsupported, match=re.escape(f"the C parameter '{parameter}' cannot be handed over")):
+        emx_values.parameters(CODE % parameter, "model", iter(()), iter(["y"]), TYPES)

@@ -14,7 +14,7 @@ from bench_plugin.agent.packs import blobs_of
 from bench_plugin.agent.wire import Array
 from bench_plugin.inventory.adapters import BUILT_IN
 from bench_plugin.inventory.declaration_literal import read_literal
-from tests.adapters.real import ROOT, answered, written
+from tests.adapters.real import FEW_BITS, ROOT, answered, written
 
 PAGE = ROOT / "docs" / "compilers.md"
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]*) \| ([^|]*) \| [^|]* \|$", re.MULTILINE)
@@ -97,15 +97,7 @@ def test_mnn_gets_types_that_its_interface_has_not_as_wider_ones(
     assert answer.outputs["out0"][2] == found, answer.error
 
 
-@pytest.mark.parametrize(
-    ("dtype", "data", "found"),
-    [
-        ("int4", "080f0007", [-8.0, -1.0, 0.0, 7.0]),
-        ("uint4", "0001080f", [0.0, 1.0, 8.0, 15.0]),
-        ("int2", "02030001", [-2.0, -1.0, 0.0, 1.0]),
-        ("uint2", "00010203", [0.0, 1.0, 2.0, 3.0]),
-    ],
-)
+@pytest.mark.parametrize(("dtype", "data", "found"), FEW_BITS)
 def test_tvm_reads_a_byte_for_each_number_of_few_bits(
     tmp_path: Path, dtype: str, data: str, found: list[float]
 ) -> None:

@@ -50,13 +50,15 @@ def parameters(
     A row has ``kind`` (input or output), ``name`` (that in the file, of ``inputs`` or ``outputs`` in their order),
     ``type`` (C's), ``shape`` (of the largest element), ``characters`` (of a string, else 0), ``elements`` (of a
     sequence, else 0) and ``parts`` (what follows it in C: count, dim_0 ..., present). ``known`` are C's types of
-    numbers. Raises Unsupported for any other parameter.
+    numbers. Raises Unsupported for any other parameter, and ValueError for code that does not fit the names.
     """
     prototype = re.search(r"^void %s\((.*)\) \{$" % entry, source, re.MULTILINE)
+    if prototype is None:
+        raise ValueError("the generated C has no function %s" % entry)
     names = {"input": inputs, "output": outputs}
     found: list[dict[str, Any]] = []
     last = ""
-    for text in prototype[1].split(", ") if prototype is not None else ():
+    for text in prototype[1].split(", "):
         array, part = ARRAY.fullmatch(text), PART.fullmatch(text)
         if part is not None and part[1] == last:
             found[-1]["parts"].append(part[2] or part[3])
@@ -67,6 +69,9 @@ def parameters(
             last = array[3]
         elif text != "void":
             raise Unsupported("the C parameter %r cannot be handed over" % text)
+    left = [name for rest in names.values() for name in rest]
+    if left:
+        raise ValueError("the C function has no parameter for %s" % ", ".join(left))
     return found
 
 

@@ -118,7 +118,7 @@ class Adapter:
         status, said = _converted(call, [*files, "--bizCode", "bench", *switches])
         if status < 0:  # a crash of the converter is one of this adapter, as if it had run in this process
             signal.raise_signal(-status)
-        if not os.path.exists(path):  # it ends in the same way whether it succeeded or not
+        if status or not os.path.exists(path):  # most of its refusals end with status 0, and without the file
             raise _refusal(said)
         if INTEGERS.intersection(storage):
             with open(path, "rb") as file:
