@@ -90,6 +90,26 @@ def test_a_failure_that_changed_is_not_analysed_again(tmp_path: Path, before: Kn
     assert outcome.reason.partition(":")[0] in known.text or known.needed == 10.0 or known.text.startswith("shape")
 
 
+SLOW = Known("compile", "timeout", "", "it tries every order, which a slow processor does not do in time", "", NOW)
+TIMED_OUT = Outcome(Status.ERROR, Stage.COMPILE, Symptom.TIMEOUT, "no answer after 90 s", versions={"tool": "2.0"})
+
+
+@pytest.mark.parametrize(("outcome", "stay"), [
+    (REFUSED, [ANALYSED, SLOW]), (TIMED_OUT, [ANALYSED, SLOW]), (WRONG, [Known("compare", "mismatch", "", NOT_ANALYSED,
+     "", NOW, 10.0)]), (PASSED, []), (None, [ANALYSED, SLOW]),
+])  # fmt: skip
+def test_a_case_that_fails_in_two_ways_keeps_both_rows_where_it_fails_in_one_of_them(
+    tmp_path: Path, outcome: Outcome | None, stay: list[Known]
+) -> None:
+    write(tmp_path, "tool", {"test_foo": ANALYSED}, {"test_foo": [SLOW]})
+    run = {"test_foo": outcome} if outcome else {"test_bar": PASSED}
+    found = updated(Expectations.load([tmp_path]).operators, "tool", NOW, run.items())
+    write(tmp_path, "tool", found.known, found.others)
+    rows = Expectations.load([tmp_path]).operators.of("tool").get("test_foo", [])
+    assert sorted(row.reason for row in rows) == sorted(one.reason for one in stay)
+    assert found.signed == 0
+
+
 def test_cases_that_need_no_row_any_more_are_dropped_and_counted_by_status(tmp_path: Path) -> None:
     gone = {
         "test_a": PASSED, "test_b": PASSED, "test_c": replace(PASSED, status=Status.VERSION_SKEW),

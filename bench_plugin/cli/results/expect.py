@@ -275,7 +275,7 @@ def _update_operators(
         when = pinned(workspace.catalog.compiler(compiler)[0].build(versions), versions)
         result = updated(expectations.operators, compiler, when, results)
         path = expectations.operators.paths.get(compiler)
-        path = write(path.parent.parent if path else folder, compiler, result.known)
+        path = write(path.parent.parent if path else folder, compiler, result.known, result.others)
         written.append({
             "file": path, "cases": len(result.known), "added": result.added, "changed": result.changed,
             "signed": result.signed, "dropped": dict(result.dropped), "not_analysed": result.not_analysed,

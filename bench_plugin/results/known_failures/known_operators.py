@@ -46,9 +46,11 @@ class Updated:
 
     ``added`` cases had no row, ``changed`` ones fail otherwise than their row says and are ``not analysed`` again,
     ``signed`` ones got a signature or the versions of this run, and ``dropped`` counts by status those that are gone.
+    ``others`` are further rows of a case that fails now in this way and now in that, as by the processor's speed.
     """
 
     known: dict[str, Known] = field(default_factory=dict)
+    others: dict[str, list[Known]] = field(default_factory=dict)
     added: int = 0
     changed: int = 0
     signed: int = 0
@@ -65,23 +67,27 @@ def updated(rows: OperatorRows, compiler: str, when: str, results: Iterable[tupl
 
     Reason and link are kept where the failure is the row's, or the row has no signature yet and stage and symptom are
     the row's. A band is never widened by an update: the smaller number of tolerances stays. A row of results that vary
-    stays where it covers the run or the case passed: being right once, or wrong alike twice, says nothing of it.
+    stays where it covers the run or the case passed: being right once, or wrong alike twice, says nothing of it. So do
+    the other rows of a case that failed as one of its rows says.
     """
     old = rows.of(compiler)
     found = Updated({case: _known(listed[0]) for case, listed in old.items()})
+    found.others = {case: [_known(row) for row in listed[1:]] for case, listed in old.items() if listed[1:]}
     for case, outcome in dict(results).items():
         listed = old.get(case, [])
         held = [row for row in listed if row.holds(outcome.versions)] or listed
         before = next((row for row in held if row.covers(outcome)), held[0] if held else None)
         if before is not None and before.varies and before.holds(outcome.versions) and _allowed(before, outcome):
             continue
+        alike = before is not None and before.covers(outcome)
+        found.others[case] = [_known(row) for row in held if row is not before] if alike else []
         if outcome.failed:
             after = _after(before, outcome, when)
             if before is None:
                 found.added += 1
             elif after.reason == NOT_ANALYSED != before.reason:
                 found.changed += 1
-            elif after != found.known[case]:
+            elif after != _known(before):
                 found.signed += 1
             found.known[case] = after
         elif before is not None and outcome.status in GONE:
@@ -119,13 +125,19 @@ def _after(before: Expectation | None, outcome: Outcome, when: str) -> Known:
     return replace(kept, needed=min(kept.needed, before.signature.needed or kept.needed))
 
 
-def write(folder: Path, compiler: str, known: Mapping[str, Known]) -> Path:
-    """Write ``operators/<compiler>.toml`` below ``folder``, with the most frequent failures first; returns its path."""
+def write(
+    folder: Path, compiler: str, known: Mapping[str, Known], others: Mapping[str, Sequence[Known]] | None = None
+) -> Path:
+    """Write ``operators/<compiler>.toml`` below ``folder``, with the most frequent failures first; returns its path.
+
+    ``others`` are those of :class:`Updated`.
+    """
     path = folder / OPERATORS / f"{compiler}.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     first = f"# {len(known)} of ONNX's tests that are known to fail in {compiler}; written by: bench expect update"
     lines = [first, NOTE]
-    for one, cases in sorted(_grouped(known), key=lambda group: (-len(group[1]), group[0])):
+    further = [(case, one) for case, listed in (others or {}).items() for one in listed]
+    for one, cases in sorted(_grouped([*known.items(), *further]), key=lambda group: (-len(group[1]), group[0])):
         lines += ["", "[[expectation]]", 'check = "operator"', f"compiler = {json.dumps(compiler)}"]
         lines += [f'stage = "{one.stage}"', f'symptom = "{one.symptom}"', f"reason = {toml_value(one.reason)}"]
         lines += signature_lines(one.signature)
@@ -136,23 +148,23 @@ def write(folder: Path, compiler: str, known: Mapping[str, Known]) -> Path:
     return path
 
 
-def _grouped(known: Mapping[str, Known]) -> Iterator[tuple[Known, list[str]]]:
+def _grouped(known: Iterable[tuple[str, Known]]) -> Iterator[tuple[Known, list[str]]]:
     """The cases of every row: of one failure, reason and link.
 
     Mismatches of one row are at most BAND times as far off as its mildest, and the row records the largest. So a row
     that is written so is never too broad.
     """
-    groups: dict[Known, list[str]] = {}
-    for case in known:
-        groups.setdefault(replace(known[case], needed=0.0), []).append(case)
+    groups: dict[Known, list[tuple[float, str]]] = {}
+    for case, one in known:
+        groups.setdefault(replace(one, needed=0.0), []).append((one.needed, case))
     for one, cases in groups.items():
-        row: list[str] = []
-        for case in sorted(cases, key=lambda case: (known[case].needed, case)):
-            if row and known[case].needed > BAND * known[row[0]].needed:
-                yield replace(one, needed=known[row[-1]].needed), sorted(row)
+        row: list[tuple[float, str]] = []
+        for needed, case in sorted(cases):
+            if row and needed > BAND * row[0][0]:
+                yield replace(one, needed=row[-1][0]), sorted(name for _, name in row)
                 row = []
-            row.append(case)
-        yield replace(one, needed=known[row[-1]].needed), sorted(row)
+            row.append((needed, case))
+        yield replace(one, needed=row[-1][0]), sorted(name for _, name in row)
 
 
 def pinned(distribution: str, versions: Mapping[str, Any]) -> str:
