@@ -28,12 +28,12 @@ g (float[2, 3] x) => (float[2, 3] y)
   y = com.acme.Magic(c)
 }"""
 HALF = MODEL.replace("float[", "float16[")
-# TVM's cases of convolutions have no groups.
-GROUPED = """<ir_version: 8, opset_import: ["": 17]>
+# No case of a convolution has this attribute.
+UNPADDED = """<ir_version: 8, opset_import: ["": 17]>
 g (float[2, 3, 8, 8] x) => (float[2, 3, 8, 8] y)
-<float[3, 1, 1, 1] w = {1, 2, 3}>
+<float[3, 3, 1, 1] w = {1, 2, 3, 1, 2, 3, 1, 2, 3}>
 {
-  c = Conv <group = 3> (x, w)
+  c = Conv <auto_pad = "VALID"> (x, w)
   y = Relu(c)
 }"""
 
@@ -75,11 +75,11 @@ def test_every_node_has_a_verdict_with_its_evidence(model: Path) -> None:
 
 
 def test_what_a_node_asks_for_and_no_case_proves_is_partial(model: Path) -> None:
-    written(GROUPED, model.parent / "grouped.onnx")
-    found = said(model.parent, "grouped.onnx", "--compilers", "tvm", "--batch", "2", code=3)
+    written(UNPADDED, model.parent / "unpadded.onnx")
+    found = said(model.parent, "unpadded.onnx", "--compilers", "tvm", "--batch", "2", code=3)
     (one,) = found["compilers"]
     assert (one["takes"], one["first"], one["node_share"]) == ("perhaps", "c (Conv)", 0.5)
-    assert one["why"].endswith("none of them with group")
+    assert one["why"].endswith("none of them with auto pad=VALID")
 
 
 def test_the_text_names_the_taker_and_what_stops_the_others(model: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_type_that_no_case_proves_is_partial(model: Path) -> None:
 
 def test_rows_that_are_named_are_evidence(model: Path, tmp_path: Path) -> None:
     cell = {"check": "equivalence", "model": "model", "framework": "onnx", "compiler": "tvm", "precision": "fp32"}
-    path = written(GROUPED, tmp_path / "model.onnx")
+    path = written(UNPADDED, tmp_path / "model.onnx")
     file = {"opsets": {"ai.onnx": 17}, "operators": {"Conv": 1, "Relu": 1}, "bytes": path.stat().st_size}
     rows = [
         {"schema": 1, "kind": "header", "run": "20260101-000000-aaaaaa"},
