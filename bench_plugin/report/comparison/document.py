@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bench_plugin.compare.times.shown import share
 from bench_plugin.domain.thresholds import FASTER, SAME, SLOWER
 from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
 from bench_plugin.report.comparison.changes import Comparison, Listed, StatusChange
@@ -81,7 +82,7 @@ def change_text(one: TimeChange) -> str:
     """By how much a time changed, with its 95 % interval."""
     if one.d is None or one.half_width is None:
         return ""
-    return f"{one.d:+.1%} ± {one.half_width:.1%}"
+    return share(one.d, one.half_width)
 
 
 def _blocks(comparison: Comparison) -> Iterator[Block]:

@@ -28,7 +28,7 @@ def test_regressions_come_first_with_reason_versions_and_command() -> None:
 
 def test_a_slower_cell_stands_with_its_times() -> None:
     text = summary(between(timed(), timed(1.1)), [])
-    assert "slower, 1 ms → 1.1 ms (+9.5% ±" in text and text.startswith("## 1 regression in time\n")
+    assert "slower, 1 ms → 1.1 ms (+10.0% ±" in text and text.startswith("## 1 regression in time\n")
 
 
 def test_changes_come_first_and_then_what_is_slower() -> None:

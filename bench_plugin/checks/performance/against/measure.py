@@ -13,6 +13,7 @@ from bench_plugin.checks.performance.against.sides import Side, sides
 from bench_plugin.checks.performance.launches import Launches
 from bench_plugin.checks.performance.machine_load import free_memory
 from bench_plugin.checks.protocol import Parts
+from bench_plugin.compare.times.shown import share
 from bench_plugin.compare.times.turns import BASE, HEAD, ORDER
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Symptom
@@ -120,7 +121,7 @@ def _said(result: Measured, pair: tuple[Side, Side], effect: float, base: str) -
             "median": samples.median(side.name), "min": samples.minimum(side.name), "toolchain": side.toolchain,
             "artefact": dict(side.artefact),
         }  # fmt: skip
-    width = f"{compared.d:+.1%} ± {compared.half_width:.1%}"
+    width = share(compared.d, compared.half_width)
     if compared.verdict == SLOWER:
         medians = " → ".join(_duration(found[name]["min"]) for name in (BASE, HEAD))
         found["text"] = (
