@@ -49,11 +49,7 @@ def counted(comparison: Comparison) -> str:
     verdicts: dict[str, int] = {}
     for one in comparison.times:
         verdicts[one.verdict] = verdicts.get(one.verdict, 0) + 1
-    said = [
-        f"{count} {name if count > 1 else name.replace('regressions', 'regression')}"
-        for name, count in parts.items()
-        if count
-    ]
+    said = [f"{count} {one_of(name, count)}" for name, count in parts.items() if count]
     timed = f"; times: {', '.join(f'{count} {name}' for name, count in verdicts.items())}" if verdicts else ""
     same = f"{comparison.same} cell is the same" if comparison.same == 1 else f"{comparison.same} cells are the same"
     return f"{same}; {', '.join(said) or 'nothing changed'}{timed}"

@@ -42,8 +42,8 @@ def of(row: Row, **axes: Any) -> Row:
 
 def _statuses() -> list[tuple[Row, Row]]:
     broken = {"status": "ERROR", "stage": "compile", "result": "failed", "symptom": "exception"}
-    again = {"repro": ["suites/test_export.py::test[lstm x]", "--bench-models=lstm"]}
-    bug = {**broken, "reason": "ValueError: <b>`x`</b> [1] #2 ~3 @me a_b | c\\d"}
+    again = {"repro": ["suites/test_export.py::test[lstm `x`]", "--bench-models=lstm"]}
+    bug = {**broken, "reason": "ValueError: <b>`x`</b> [1] #2 ~3 @me a_b *c* | c\\d"}
     far = {"status": "mismatch", "stage": "compare", "symptom": "mismatch", "result": "failed"}
     return [
         (export("lstm", **NEWER[0]), export("lstm", **NEWER[1], **bug, **again)),
@@ -56,6 +56,10 @@ def _statuses() -> list[tuple[Row, Row]]:
         (
             export("known", **{**broken, **KNOWN, "reason": "no Neg"}, **NEWER[0]),
             export("known", **broken, reason="no Neg", **NEWER[1]),
+        ),
+        (
+            export("known too", **{**broken, **KNOWN, "stage": "run", "reason": "no Abs"}, **NEWER[0]),
+            export("known too", **{**broken, "stage": "run"}, reason="no Abs", **NEWER[1]),
         ),
         (export("lost"), export("lost", status="unverified", stage="run", unverified="blocked", result="skipped")),
         (export("skewed", **broken), export("skewed", status="version skew", result="skipped", reason="opset 28")),
@@ -95,6 +99,7 @@ def _times() -> list[tuple[Row, Row]]:
         ("alike", timed(3.0), timed(3.0)),
         ("turned", timed(), timed(1.3, against=turned)),
         ("noisy", timed(), timed(launches=noisy)),
+        ("noisy with fewer", timed(), timed(launches=noisy[:3])),
         ("drifting", timed(calibration=1e-3), timed(calibration=1.5e-3)),
         ("once", timed(), timed(launches=(1e-3,))),
         ("elsewhere", timed(), timed(host="bbb")),

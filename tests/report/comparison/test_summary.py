@@ -73,16 +73,16 @@ def test_without_an_earlier_run_there_are_the_counts_alone() -> None:
 
 
 def test_it_is_always_shorter_than_sixty_thousand_bytes_and_says_what_was_left_out() -> None:
-    axes = [{"check": "operator", "model": f"test_{number}_ü", "framework": "onnx"} for number in range(5000)]
+    axes = [{"check": "operator", "model": f"test_{number}_ü", "framework": "onnx"} for number in range(500)]
     before = [header(), *(cell(one) for one in axes)]
     long = "é" * 3000
     after = [
-        header(versions={"t": {f"package-{number}": "1" for number in range(4000)}}),
-        *(cell(one, "ERROR", reason=long, stage="run", repro=[f"test.py::test[{long}]"]) for one in axes[:4000]),
-        *(cell({**one, "model": f"new_{long}_{one['model']}"}, "ERROR") for one in axes[:2000]),
+        header(versions={"t": {f"package-{number}": "1" for number in range(2000)}}),
+        *(cell(one, "ERROR", reason=long, stage="run", repro=[f"test.py::test[{long}]"]) for one in axes[:400]),
+        *(cell({**one, "model": f"new_{long}_{one['model']}"}, "ERROR") for one in axes[:200]),
     ]
     found = compare(before, after)
     text = summary(found, [entry(row) for row in after if row["kind"] == "cell"])
-    assert len(text.encode()) <= MOST_BYTES
-    assert "### Regressions (4000)" in text and "### Counts" in text and "### Versions that changed (4001)" in text
+    assert 0.9 * MOST_BYTES < len(text.encode()) <= MOST_BYTES
+    assert "### Regressions (400)" in text and "### Counts" in text and "### Versions that changed (2001)" in text
     assert "are left out of this summary; `bench compare` lists all of them." in text

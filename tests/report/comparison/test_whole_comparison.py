@@ -7,18 +7,21 @@ difference.
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bench_plugin.report.comparison.causes import causes
 from bench_plugin.report.comparison.changes import Comparison, compare
-from bench_plugin.report.comparison.document import change_text, counted, document, tables
+from bench_plugin.report.comparison.document import change_text, counted, document, tables, versions_text
 from bench_plugin.report.comparison.summary import Item, _fitting, summary, write
 from bench_plugin.report.entries import entry
 from bench_plugin.report.formats import markdown
 from tests.report.comparison.runs import between, timed
 from tests.report.comparison.scene import two_runs
-from tests.report.made import Row, export, header
+from tests.report.made import Row, cell, equivalence, export, header
 from tests.report.test_whole_pages import coloured
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -119,6 +122,62 @@ def test_long_texts_of_tools_end_with_an_ellipsis() -> None:
     for length, shown in ((400, "y" * 400), (401, "y" * 399 + "…")):
         text = summary(between(export(), export(status="ERROR", reason="y" * length)), [])
         assert f"\n  {shown}\n" in text, length
+
+
+def test_a_change_lends_its_colour_from_a_status() -> None:
+    found, _ = whole()
+    for title, table in tables(found):
+        seen = {cell.status for row in table.rows for cell in row}
+        assert seen == ({"", "ERROR", "supported"} if "change" in table.heads or title == "Time" else {""}), title
+
+
+def test_several_versions_that_changed_stand_in_one_line() -> None:
+    assert versions_text({"a": ("", "1"), "b": ("2", "")}) == "a none → 1, b 2 → none"
+
+
+def test_a_time_without_an_interval_has_no_share() -> None:
+    [found] = between(timed(), timed(2.0)).times
+    assert change_text(replace(found, d=None)) == change_text(replace(found, half_width=None)) == ""
+
+
+@pytest.mark.parametrize("axis", ["check", "framework", "compiler", "precision", "target", "board"])
+def test_cells_of_another_axis_have_a_cause_of_their_own(axis: str) -> None:
+    bad = {"status": "ERROR", "stage": "run", "reason": "no Neg"}
+    places = [{"model": name, "check": "equivalence", "framework": "onnx"} for name in "ab"]
+    places[1][axis] = "other"
+    base, head = ([header(), *(cell(place, **more) for place in places)] for more in ({}, bad))
+    assert [len(one.changes) for one in causes(compare(base, head).statuses)] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["workload", "python"])
+def test_another_calibration_takes_no_drift_out(name: str) -> None:
+    before, after = timed(calibration=1e-3), timed(1.2, calibration=1.2e-3)
+    assert between(before, after).times[0].drift == pytest.approx(math.log(1.2))
+    after["numbers"]["timing"]["calibration"][name] = "another"
+    assert between(before, after).times[0].drift is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ({"E": 1.0}, {}, []), ({}, {"E": 1.0}, []), ({"E": 1.0}, {"E": 2.0}, ["regression"]),
+        ({"E": 1.0}, {"E": 1.99}, []), ({"E": 2.0}, {"E": 1.0}, ["progress"]), ({"E": 1.99}, {"E": 1.0}, []),
+        ({"worst_steps": 0.2}, {"worst_steps": 0.5}, ["regression"]), ({"accuracy": 0.5}, {}, []),
+        ({"accuracy": 0.0}, {"accuracy": 0.01}, ["progress"]), ({"accuracy": 0.5}, {"accuracy": 0.505}, []),
+        ({"approximation": {"sqnr_db": 20.0}}, {"approximation": {"sqnr_db": 13.9}}, ["regression"]),
+        ({"approximation": {"sqnr_db": 20.0}}, {"approximation": {"sqnr_db": 26.1}}, ["progress"]),
+        ({"approximation": {"sqnr_db": 20.0}}, {"approximation": {"sqnr_db": 14.1}}, []),
+    ],
+)  # fmt: skip
+def test_a_number_counts_from_its_factor_on(before: Row, after: Row, found: list[str]) -> None:
+    changed = between(*(equivalence(numbers=numbers) for numbers in (before, after))).numbers
+    assert [one.direction for one in changed] == found
+
+
+def test_what_a_run_does_not_say_is_empty() -> None:
+    assert compare([{"kind": "header"}], [header()]).plain()["base"] == dict.fromkeys(
+        ("run", "started", "commit", "command"), ""
+    )
 
 
 def write_again() -> None:
