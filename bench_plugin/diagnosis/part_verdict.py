@@ -14,7 +14,7 @@ import numpy as np
 from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.operators.bounds import Truth, limits
-from bench_plugin.compare.operators.rules import Rule
+from bench_plugin.compare.operators.rules import COMPOSITE
 from bench_plugin.compare.operators.strict import strict
 from bench_plugin.compare.operators.values import FORMATS, SINGLE, Tensor
 from bench_plugin.compare.table import DEFAULTS
@@ -29,7 +29,6 @@ NOISE_RUNS = 2
 MOST_STEPS = 1.25  # of a quantised output: one step for a tie, and what a dequantisation in float32 adds
 MOST_LEVELS = 256  # of an output of eight bits
 ON_THE_GRID = 1e-3  # share of a step by which a value may lie beside its level
-COMPOSITE = Rule("composite")
 
 
 class References(Protocol):

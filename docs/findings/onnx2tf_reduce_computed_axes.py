@@ -1,8 +1,8 @@
 """onnx2tf 1.29.24: every Reduce operator whose axes are an input of the graph, or computed: TypeError.
 
 Rule: ONNX ReduceSum 13 and the other Reduce operators 18: axes is an optional input; nothing wants it constant.
-onnx2tf takes len() of the axes to try their combinations, and a symbolic tensor of Keras has no length. ReduceL2
-fails with stored axes too: they go to tf.norm as a list, which that refuses.
+onnx2tf takes len() of the axes to try their combinations, and a symbolic tensor of Keras has no length. ReduceL1 and
+ReduceL2 fail with stored axes too: they go to tf.norm as numpy.int64, which that refuses.
 Needs onnx2tf==1.29.24, tensorflow-cpu==2.21.0 and onnx. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 
@@ -29,6 +29,7 @@ MODELS = {
     "ReduceProd": "(float[2,3] x, int64[1] a) => (float[A,B] y) { y = ReduceProd(x, a) }",
     "ReduceSum": "(float[2,3] x, int64[1] a) => (float[A,B] y) { y = ReduceSum(x, a) }",
     "ReduceSumSquare": "(float[2,3] x, int64[1] a) => (float[A,B] y) { y = ReduceSumSquare(x, a) }",
+    "ReduceL1, axes stored": "(float[2,3] x) => (float[2,1] y) <int64[1] a={1}> { y = ReduceL1(x, a) }",
     "ReduceL2, axes stored": "(float[2,3] x) => (float[2,1] y) <int64[1] a={1}> { y = ReduceL2(x, a) }",
     "ReduceSum, axes computed": "(float[2,3] x, int64[1] a) => (float[A,B] y) { b = Neg(a) y = ReduceSum(x, b) }",
 }

@@ -1,8 +1,8 @@
 """OpenVINO 2026.4.1: Unsqueeze whose axes are an input of the graph is refused, though the output's shape is known.
 
-Rule: ONNX Unsqueeze 13: axes is an input, of any origin. The rank is known, for axes has the shape [1]. The importer
-drops it, and the CPU plugin runs no Unsqueeze of unknown rank. ReduceLogSum with keepdims = 0 and two axes as an input
-ends in the same way. Seven of onnx's own cases are of Unsqueeze and four of ReduceLogSum.
+Rule: ONNX Unsqueeze 13: axes is an input, of any origin. The rank is known, for axes has the shape [1]. OpenVINO's
+shape inference leaves it open, also in a model built of its own operators, and the CPU plugin runs no Unsqueeze of
+unknown rank. Seven of onnx's own cases end so; openvino_reduce_axes_rank.py shows it for the Reduce operators.
 Needs openvino==2026.4.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 

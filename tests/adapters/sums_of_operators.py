@@ -6,6 +6,7 @@ Executed by the interpreter of the onnxruntime toolchain.
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -99,5 +100,31 @@ def dynamic() -> dict[str, float]:
     return {"worst": worst, "steps": steps, "kind": str(truth.dtype)}
 
 
+def cubic() -> float:
+    """By how much the reference of a cubic Resize of seven numbers is off the exact result, of rational numbers."""
+    scale = np.float32(0.6)
+    made = onnx_truths._Function(
+        onnx.parser.parse_model("""
+        <ir_version: 9, opset_import: ["": 19]> g (float[7] x, float[1] s) => (float[4] y) {
+            y = Resize<mode = "cubic">(x, , s)
+        }""").SerializeToString(),
+        [np.arange(1, 8, dtype=np.float32), np.array([scale])],
+    )  # fmt: skip
+    step, a = Fraction(float(scale)), Fraction(-3, 4)
+    exact = []
+    for place in range(4):
+        center = (place + Fraction(1, 2)) / step - Fraction(1, 2)
+        weights = {at: _weight(abs(at - center), a) for at in range(int(center) - 4, int(center) + 5)}
+        exact.append(float(sum(weight * (1 + min(max(at, 0), 6)) for at, weight in weights.items())))
+    return float(np.abs(made(made.inputs)[0] - exact).max())
+
+
+def _weight(distance: Fraction, a: Fraction) -> Fraction:
+    """The weight of an element by its distance: ONNX Resize, cubic."""
+    if distance <= 1:
+        return ((a + 2) * distance - (a + 3)) * distance**2 + 1
+    return a * (((distance - 5) * distance + 8) * distance - 4) if distance < 2 else Fraction(0)
+
+
 if __name__ == "__main__":
-    print(json.dumps({"terms": terms(), "mean": mean(), "dynamic": dynamic()}))
+    print(json.dumps({"terms": terms(), "mean": mean(), "dynamic": dynamic(), "cubic": cubic()}))

@@ -218,3 +218,16 @@ def test_what_pnnx_leaves_as_onnx_has_it_is_no_layer_of_ncnn() -> None:
         Unopened()._opened_as_made(call, "model.param", "model.bin", SAID)
     with pytest.raises(RuntimeError, match="cannot load the graph"):
         Unopened()._opened_as_made(call, "model.param", "model.bin", "pass_ncnn")
+
+
+def test_integers_that_are_handed_over_as_floats_are_said(tmp_path: Path) -> None:
+    model = written(
+        '<ir_version: 8, opset_import: ["": 17]> g (int64[3] x, int64[3] n) => (int64[3] y) { y = Add(x, n) }',
+        tmp_path / "model.onnx",
+    )
+    given = {"x": np.array([1, 2, 3], np.int64), "n": np.array([4, 5, 6], np.int64)}
+    answer = answered("ncnn", model, given, [("y", "int64", (3,))], tmp_path / "made")
+    assert answer.outputs["out0"][2] == [5, 7, 9], answer.error
+    assert answer.compile["shims"] == [
+        "the integers of x, n are handed over as float32, where pnnx's own script hands over int32"
+    ]

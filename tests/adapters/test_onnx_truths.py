@@ -41,6 +41,10 @@ def test_what_the_rounding_of_a_long_sum_may_change_is_a_part_of_the_spread(said
     assert 16 * mean["spread"] == pytest.approx(2 * 300 * 2.0**-24 * mean["mean"], rel=0.1), "2 sqrt(n) u S"
 
 
+def test_coefficients_of_a_resize_are_those_of_float64(said: dict[str, Any]) -> None:
+    assert said["cubic"] < 1e-13, "with cubic_coeff_a as a float32 it is 2.5e-6"
+
+
 def test_dynamic_quantisation_is_that_of_float32(said: dict[str, Any]) -> None:
     found = said["dynamic"]
     assert found["steps"] == 0 and found["worst"] < 1e-6

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bench_plugin.compare.operators.bounds import Truth, sum_units
-from bench_plugin.compare.operators.rules import Rule, rule_of
+from bench_plugin.compare.operators.rules import COMPOSITE, Rule, rule_of
 from bench_plugin.compare.operators.stock import stock
 from bench_plugin.compare.operators.strict import Verdict, strict
 from bench_plugin.compare.operators.values import FORMATS, Tensor, ulp
@@ -261,7 +261,7 @@ def test_an_integer_that_comes_as_a_float_is_wrong() -> None:
         found = strict([tensor([1, 2], "int64")], [tensor([1, 2], "float32")], [], rule_of([name], 1, 1))
         assert (found.passed, found.by_bound) == (False, False)
         assert found.reason == "output 0: type float32, expected int64"
-    assert not strict([tensor([1.0])], [tensor([1], "int32")], [], Rule("composite")).passed
+    assert not strict([tensor([1.0])], [tensor([1], "int32")], [], COMPOSITE).passed
 
 
 def test_the_float64_result_counts_and_not_the_stored_output() -> None:

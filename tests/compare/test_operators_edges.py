@@ -115,6 +115,9 @@ def test_the_words_and_needs_of_rules() -> None:
         ("4 ULP", "value"), ("16 u S", "sum"), ("16 spread + 4 ULP", "spread"), ("bitwise", ""), ("equal", ""),
         ("random", ""),
     ]  # fmt: skip
+    assert [rule_of(names, len(names), 1).text for names in (["LSTM"], ["GRU"], ["RNN"], ["Mul", "Tanh"], ["LRN"])] == [
+        *["16 spread + 5 ULP"] * 4, "16 spread + 4 ULP",
+    ]  # fmt: skip
     assert rule_of(["Div"], 1, 2) == Rule("ulp", 1.0, 2.5) and Rule("ulp", 2.5).text == "2.5 ULP"
     assert rule_of(["Exp"], 1, 1) == Rule("ulp", 4.0, 0.0) and Rule("sum", 0.0, 0.0) == SUM
 
@@ -165,8 +168,10 @@ def test_rules_of_several_nodes() -> None:
 def test_what_agrees_says_nothing() -> None:
     for rule in (EXP, SUM, SPREAD):
         assert judged(rule, [1.0, 2.0], [1.0, 2.0]) == Verdict(True, "", 0.0, bound=rule.text)
-    for rule in (MOVE, SAME, Rule("random")):
-        assert judged(rule, [1.0, 2.0], [1.0, 2.0]) == Verdict(True)
+    for rule, bound in ((MOVE, "bitwise"), (SAME, "equal"), (Rule("random"), "")):
+        assert judged(rule, [1.0, 2.0], [1.0, 2.0]) == Verdict(True, bound=bound)
+    for rule in (EXP, SUM, SPREAD):
+        assert judged(rule, [1, 2], [1, 2], dtype="int64").bound == "equal", "whole numbers have no ULP"
     assert strict([], [], [], EXP) == Verdict(True)
     assert judged(EXP, np.zeros((0, 2)), np.zeros((0, 2))).ratio == 0.0
 
@@ -178,7 +183,7 @@ def test_counts_shapes_and_types_are_said() -> None:
         False, "output 0: shape [1, 1], expected [1]", of_values=False
     )
     assert strict([one, one], [one, tensor([1.0], "float16")], [], SAME) == Verdict(
-        False, "output 1: type float16, expected float32", of_values=False
+        False, "output 1: type float16, expected float32", of_values=False, bound="equal"
     )
     assert strict([tensor([1], "int8")], [tensor([1.0])], [], SAME).of_values is False
     assert strict([None], [one], [], MOVE) == Verdict(
@@ -197,7 +202,7 @@ def test_counts_shapes_and_types_are_said() -> None:
 def test_values_of_a_sequence_are_named() -> None:
     found = strict([[tensor([1.0]), tensor([1.0, 2.0])]], [[tensor([1.0]), tensor([1.0, 3.0])]], [], MOVE)
     assert found == Verdict(
-        False, "output 0[1]: 1 of 2 elements differ, at [1] 3.0 for 2.0", by_bound=True, outputs=(0,)
+        False, "output 0[1]: 1 of 2 elements differ, at [1] 3.0 for 2.0", by_bound=True, outputs=(0,), bound="bitwise"
     )
     ratio = strict([[tensor([1.0])]], [[tensor([1.0 + 4 * U])]], [Truth(np.array([7.0]))], EXP)
     assert ratio.passed and ratio.ratio == pytest.approx(0.5), "a truth is never that of an element of a sequence"
@@ -205,7 +210,7 @@ def test_values_of_a_sequence_are_named() -> None:
 
 def test_elements_that_differ_are_counted_and_shown() -> None:
     found = judged(MOVE, [[1, 2], [3, 4]], [[1, 2], [9, 8]], dtype="int64")
-    assert found == Verdict(False, "output 0: 2 of 4 elements differ, at [1, 0] 9 for 3", outputs=(0,))
+    assert found == Verdict(False, "output 0: 2 of 4 elements differ, at [1, 0] 9 for 3", outputs=(0,), bound="bitwise")
     changed = strict([tensor([1, 2], "int64")], [tensor([1, 3], "int8")], [], SAME)
     assert changed.notes == ("dtype-changed: int64 to int8",) and not changed.by_bound
     assert strict([tensor([1], "int64")], [tensor([1], "int8")], [], Rule("random")).notes == changed.notes

@@ -97,6 +97,7 @@ READS_INTEGERS = frozenset({"Embed"})
 MOVES = frozenset(
     {"Crop", "Dropout", "ExpandDims", "Flatten", "Noop", "Permute", "Reshape", "Slice", "Split", "Squeeze", "Tile"}
 )
+AS_FLOATS = "the integers of %s are handed over as float32, where pnnx's own script hands over int32"
 HALF_TAG = 0x01306B47  # before every weight that a .bin holds in float16
 
 
@@ -149,6 +150,7 @@ class Adapter:
         with open(axes, "w", encoding="utf-8") as file:
             integers = _integer_inputs(graph, len(call.input_ports))
             json.dump({**_batch_axes(call.path("model_ncnn.py"), call), "integers": integers}, file)
+        floats = [port.name for at, port in enumerate(call.input_ports) if port.dtype in WHOLE and at not in integers]
         net = self._opened_as_made(call, graph, weights, said)
         layers = list(net.layers())
         halves = _half_weights(weights)
@@ -166,7 +168,7 @@ class Adapter:
                 "counted_by": "type",
                 **({"emulated": "yes"} if call.graph == WEIGHTS else {}),  # pnnx computes what the integers stand for
             },
-            "notes": notes,
+            "notes": notes, "shims": [AS_FLOATS % ", ".join(floats)] if floats else [],
         }  # fmt: skip
         return Reply(meta, files={"model.param": graph, "model.bin": weights, "axes.json": axes})
 

@@ -205,6 +205,13 @@ def _dtype(onnx: Any, element: int) -> str:
     return str(onnx.helper.tensor_dtype_to_np_dtype(element).name)
 
 
+def _said(error: Exception) -> str:
+    """What an exception says; of a failed assertion of onnx's converter what stands behind file, line and condition."""
+    lines = str(error).strip().splitlines() or [""]
+    condition, _, said = lines[0].partition("` failed: ")
+    return said[:200] if said else "%s: %s" % (type(error).__name__, condition[:200])
+
+
 def _converted(onnx: Any, writer: Any, reader: Any, case: Mapping[str, Any], opset: int, ir: int) -> dict[str, Any]:
     model = onnx.ModelProto.FromString(bytes(reader.bytes(case["model"])))
     kept = {key: case[key] for key in ("category", "rtol", "atol")}
@@ -221,6 +228,5 @@ def _converted(onnx: Any, writer: Any, reader: Any, case: Mapping[str, Any], ops
             outputs = evaluator.run(None, dict(zip(names, map(reader.value, inputs))))
             sets.append([[writer.add(reader.value(value)) for value in inputs], list(map(writer.add, outputs))])
     except Exception as error:  # whatever the converter or the evaluator says is the case's result
-        text = str(error).strip() or type(error).__name__
-        return {**kept, "error": "%s: %s" % (type(error).__name__, text.splitlines()[0][:200])}
+        return {**kept, "error": _said(error)}
     return {**kept, **_described(onnx, model), "model": writer.add_bytes(model.SerializeToString()), "sets": sets}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_choices, onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_memory, onnx_names, onnx_sums
+from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator, onnx_memory, onnx_names, onnx_sums
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import EmulateCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -21,7 +21,15 @@ ADAPTER = {
     "title": "Emulated precisions",
     "distribution": "onnx",
     "operations": ["emulate"],
-    "uses": ["onnx_choices", "onnx_float64", "onnx_memory", "onnx_names", "onnx_operators", "onnx_sums"],
+    "uses": [
+        "onnx_choices",
+        "onnx_evaluator",
+        "onnx_float64",
+        "onnx_memory",
+        "onnx_names",
+        "onnx_operators",
+        "onnx_sums",
+    ],
     "errors": [{"package": "onnx"}],
 }
 
@@ -173,12 +181,12 @@ def _evaluated(
 ) -> dict[str, Any]:
     """The outputs of a model, whose large weights and whose inputs are rounded here; the inputs as results are."""
     weights, results, _ = rounding
-    onnx, reference = file.onnx, importlib.import_module("onnx.reference")
+    onnx = file.onnx
     operators = onnx_operators.fast_operators(onnx)
     plain = next(one for one in operators if one.__name__ == DYNAMIC)
     operators = [*operators, _round_operator(), *onnx_sums.operators(), _observed_operator(plain, ties or _Ties())]
     model.opset_import.append(onnx.helper.make_opsetid(onnx_sums.DOMAIN, 1))
-    evaluator = onnx_memory.frugal(reference.ReferenceEvaluator(model, new_ops=operators))
+    evaluator = onnx_memory.frugal(onnx_evaluator.evaluator(model, operators))
     file.fill(evaluator, weights)
     given = {name: values[: call.samples] for name, values in call.inputs.items()}
     order = [name for name in evaluator.input_names if name in given]

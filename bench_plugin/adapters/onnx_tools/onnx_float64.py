@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_memory
+from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator, onnx_memory
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import EvaluateCall
 from bench_plugin.agent.toolkit import conditioning, samples, versions
@@ -25,7 +25,7 @@ ADAPTER = {
     "title": "ONNX reference in float64",
     "distribution": "onnx",
     "operations": ["evaluate"],
-    "uses": ["onnx_memory", "onnx_operators"],
+    "uses": ["onnx_evaluator", "onnx_memory", "onnx_operators"],
     "errors": [{"package": "onnx"}],
     "unsupported": [
         {"operation": "evaluate", "exception": "NotImplementedError", "pattern": ""},
@@ -81,7 +81,6 @@ class Adapter:
         """
         call.stage("reference")
         onnx = importlib.import_module("onnx")
-        reference = importlib.import_module("onnx.reference")
         model, beside = _opened(onnx, call.files["model.onnx"])
         perturbation = conditioning.Perturbation(call.perturb) if call.perturb is not None else None
         steering = _steering(model.graph)
@@ -91,7 +90,7 @@ class Adapter:
         operators = onnx_operators.fast_operators(onnx)
         if perturbation is not None:
             operators = onnx_operators.perturbed_operators(onnx, perturbation)
-        evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
+        evaluator = onnx_evaluator.evaluator(model, operators)
         for name, read in beside.items():
             values = read()
             if perturbation is not None and name not in steering:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import AssembleCall, MutateLayersCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -21,7 +22,7 @@ ADAPTER = {
     "title": "Layers of quantised models",
     "distribution": "onnx",
     "operations": ["assemble", "mutate_layers"],
-    "uses": ["onnx_float64", "onnx_operators"],
+    "uses": ["onnx_evaluator", "onnx_float64", "onnx_operators"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -253,9 +254,7 @@ def _part(onnx: Any, model: Any, result: str) -> tuple[Any, dict[int, int]]:
 def _evaluated(onnx: Any, model: Any, given: Mapping[str, Any]) -> Any:
     """The only result [n, ...] of a part of a graph; None where an input of it is not given."""
     numpy = importlib.import_module("numpy")
-    evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(
-        model, new_ops=onnx_operators.fast_operators(onnx)
-    )
+    evaluator = onnx_evaluator.evaluator(model, onnx_operators.fast_operators(onnx))
     own = {name: values for name, values in given.items() if name in evaluator.input_names}
     if set(own) != set(evaluator.input_names):
         return None

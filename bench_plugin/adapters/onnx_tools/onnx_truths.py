@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators, onnx_terms
+from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator
 from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import EvaluateCasesCall
@@ -22,7 +23,7 @@ ADAPTER = {
     "title": "ONNX backend tests in float64",
     "distribution": "onnx",
     "operations": ["evaluate"],
-    "uses": ["onnx_float64", "onnx_operators", "onnx_terms"],
+    "uses": ["onnx_evaluator", "onnx_float64", "onnx_operators", "onnx_terms"],
 }
 
 CALLS = {"evaluate": EvaluateCasesCall}  # of cases, where onnx_float64 evaluates a file
@@ -110,10 +111,9 @@ class _Function:
         return [found[name] for name in names]
 
     def _evaluated(self, model: Any, *, fast: bool, inputs: Mapping[str, Any], generator: Any) -> Any:
-        reference = importlib.import_module("onnx.reference")
         operators = self._fast if fast else []
         try:
-            evaluator = reference.ReferenceEvaluator(model, new_ops=operators)
+            evaluator = onnx_evaluator.evaluator(model, operators)
             onnx_terms.watched(evaluator, self._seen, generator)
             return evaluator.run(None, dict(inputs), intermediate=True)
         except Exception:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.checks.operators.errata import Erratum, errata_of
-from bench_plugin.checks.operators.judging import judged, verdict_of
+from bench_plugin.checks.operators.judging import beside_converted, judged, verdict_of
 from bench_plugin.checks.operators.steadiness import compared, same_bits, sampled
 from bench_plugin.checks.operators.stored_runs import CaseRun, StoredRuns, lasting
 from bench_plugin.checks.protocol import Checker, Parts, Request
@@ -146,10 +146,10 @@ class Operators:
             return outcome.reason
         if not outcome.failed and outcome.symptom is not Symptom.VERSION_SKEW:
             return ""
-        failed = f"it failed so: {outcome.reason}"
         opset, ir = case.row["opsets"].get("ai.onnx", 0), case.row["ir"]
         if newer(case.row, backend.opset, backend.ir):
-            return f"opset {opset}, IR {ir}; {cell.compiler} takes {_range(backend)}; {failed}"
+            return f"opset {opset}, IR {ir}; {cell.compiler} takes {_range(backend)}"
+        failed = f"it failed so: {outcome.reason}"
         if 0 < opset < backend.lowest:
             return f"opset {opset}; {cell.compiler} takes {_range(backend)}; {failed}"
         for erratum in errata_of(cell.model, self._parts.workspace.operator_folders):
@@ -171,7 +171,10 @@ class Operators:
         """The outcome of a case that does not fit the tool's version, with what its converted form gave beside it."""
         numbers, ran = dict(outcome.numbers), backend.stored.get(_place_of(case, cell.model))
         if outcome.symptom is Symptom.VERSION_SKEW or newer(case.row, backend.opset, backend.ir):
-            numbers["converted"] = self._converted_verdict(cell, backend, case)
+            converted = self._converted_verdict(cell, backend, case)
+            numbers["converted"] = converted
+            if newer(case.row, backend.opset, backend.ir):
+                reason = f"{reason}; {beside_converted(outcome.reason, converted)}"
         return replace(
             outcome, status=Status.VERSION_SKEW, symptom=Symptom.VERSION_SKEW, stage=outcome.stage or Stage.COMPILE,
             reason=reason, numbers=numbers, reusable=ran is None or lasting(ran.failure),

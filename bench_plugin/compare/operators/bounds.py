@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 SUM_UNITS = 16.0  # the least k of k u S
 ROOT_UNITS = 2.0  # k grows with the number n of terms as this times sqrt(n): roundings add up as a random walk does
 SPREADS = 16.0
-COMPOSITE_ULPS = 4.0
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ def limits(dtype: str, true: Array, sums: Array, truth: Truth, rule: Rule, loose
     if rule.kind == "composite":
         spread = (truth.spread or 0.0) * (form.unit / SINGLE if dtype == "float64" else 1.0)
         peak = ulp(np.abs(true).max(initial=0.0), form)
-        limit = np.broadcast_to(SPREADS * spread + COMPOSITE_ULPS * peak, true.shape)
+        limit = np.broadcast_to(SPREADS * spread + rule.ulps * peak, true.shape)
         low = limit + SPREADS * spread * (form.unit / SINGLE) if dtype in NARROW else None
         return limit, low
     if dtype in NARROW:

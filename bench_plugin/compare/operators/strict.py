@@ -64,7 +64,7 @@ def _joined(found: Sequence[Verdict]) -> Verdict:
     """The verdict on several values: of those that failed one whose failure is no matter of a bound, else the first."""
     notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
     measured = sorted((one for one in found if one.ratio is not None), key=lambda one: one.ratio or 0.0)
-    ratio, bound = (measured[-1].ratio, measured[-1].bound) if measured else (None, "")
+    ratio, bound = (measured[-1].ratio, measured[-1].bound) if measured else (None, found[0].bound if found else "")
     wrong = sorted((one for one in found if not one.passed), key=lambda one: one.by_bound)
     return replace(wrong[0] if wrong else Verdict(True), ratio=ratio, notes=notes, bound=bound)
 
@@ -107,8 +107,9 @@ def _equal(want: Tensor, have: Tensor, rule: Rule, where: str, notes: tuple[str,
         if rule.kind == "movement" and want.values.dtype.kind == "f":
             different |= (np.signbit(want.values) != np.signbit(have.values)) & ~np.isnan(want.values)
     count = int(np.count_nonzero(different))
+    bound = "bitwise" if rule.kind == "movement" else "equal"
     if not count:
-        return Verdict(True, notes=notes)
+        return Verdict(True, notes=notes, bound=bound)
     place = _first(different)
     return Verdict(
         False,
@@ -116,6 +117,7 @@ def _equal(want: Tensor, have: Tensor, rule: Rule, where: str, notes: tuple[str,
         f"{have.values[place]!s} for {want.values[place]!s}",
         notes=notes,
         by_bound=want.dtype in FORMATS and not _in_other_places(want.values, have.values),
+        bound=bound,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
 from bench_plugin.adapters.onnx_tools.mutation import onnx_branches, onnx_editing, onnx_mutations
-from bench_plugin.adapters.onnx_tools.shared import onnx_memory
+from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator, onnx_memory
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import MutateCall, processors
 from bench_plugin.agent.toolkit import samples, versions
@@ -24,7 +24,15 @@ ADAPTER = {
     "distribution": "onnxruntime",
     "distributions": ["onnx"],
     "operations": ["mutate"],
-    "uses": ["onnx_branches", "onnx_editing", "onnx_float64", "onnx_memory", "onnx_mutations", "onnx_operators"],
+    "uses": [
+        "onnx_branches",
+        "onnx_editing",
+        "onnx_evaluator",
+        "onnx_float64",
+        "onnx_memory",
+        "onnx_mutations",
+        "onnx_operators",
+    ],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }
 
@@ -255,8 +263,7 @@ def _evaluated(graph: onnx_editing.Graph, given: Outputs, batched: bool) -> Outp
     model.CopyFrom(graph.model)
     onnx.load_external_data_for_model(model, graph.folder)
     model = onnx_float64.promoted(onnx, model, narrow=True)
-    reference = importlib.import_module("onnx.reference")
-    evaluator = onnx_memory.frugal(reference.ReferenceEvaluator(model, new_ops=onnx_operators.fast_operators(onnx)))
+    evaluator = onnx_memory.frugal(onnx_evaluator.evaluator(model, onnx_operators.fast_operators(onnx)))
     order = [name for name in evaluator.input_names if name in given]
     results = samples.one_by_one(
         lambda xs: list(evaluator.run(None, dict(zip(order, xs)))),

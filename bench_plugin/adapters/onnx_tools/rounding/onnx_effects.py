@@ -9,7 +9,7 @@ from typing import Any
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
 from bench_plugin.adapters.onnx_tools.rounding import onnx_places, onnx_rounding
 from bench_plugin.adapters.onnx_tools.rounding.onnx_constants import Place
-from bench_plugin.adapters.onnx_tools.shared import onnx_memory, onnx_names
+from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator, onnx_memory, onnx_names
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -23,6 +23,7 @@ ADAPTER = {
     "operations": ["prepare"],
     "uses": [
         "onnx_constants",
+        "onnx_evaluator",
         "onnx_float64",
         "onnx_memory",
         "onnx_names",
@@ -165,9 +166,8 @@ def _copy(onnx: Any, model: Any) -> Any:
 
 def _evaluator(onnx: Any, model: Any) -> Any:
     """A ReferenceEvaluator of the model in float64."""
-    reference = importlib.import_module("onnx.reference")
     promoted = onnx_float64.promoted(onnx, _copy(onnx, model), narrow=True)
-    return onnx_memory.frugal(reference.ReferenceEvaluator(promoted, new_ops=onnx_operators.fast_operators(onnx)))
+    return onnx_memory.frugal(onnx_evaluator.evaluator(promoted, onnx_operators.fast_operators(onnx)))
 
 
 def _evaluated(evaluator: Any, given: Outputs, batched: bool) -> dict[str, Any]:
