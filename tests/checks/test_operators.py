@@ -164,7 +164,7 @@ def test_a_case_that_is_too_new_says_whether_its_version_is_the_cause(status: st
 
 
 def test_what_cannot_be_handed_over_says_so(finished: Finished) -> None:
-    reason = "harness: this project hands no values of type str to breaking, which compiles the case"
+    reason = "harness: our adapter of breaking hands over no values of type str; breaking compiles the case"
     assert finished.cells()["test_string"]["reason"] == reason
 
 
@@ -176,7 +176,7 @@ def test_a_tool_that_refuses_the_case_has_given_its_verdict_whatever_can_be_hand
 def test_an_adapter_that_fails_where_it_cannot_hand_over_is_not_the_tools_failure(finished: Finished) -> None:
     reason = finished.cells()["test_lost"]["reason"]
     assert reason == (
-        "harness: this project hands no values of type str to breaking; its adapter fails: KeyError: 'StringConcat'"
+        "harness: our adapter of breaking hands over no values of type str; its adapter fails: KeyError: 'StringConcat'"
     )
 
 

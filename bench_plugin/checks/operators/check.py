@@ -215,7 +215,7 @@ class Operators:
         A tool that does not compile it has given its verdict; of one that does, nothing is known, nor where it is our
         adapter that fails.
         """
-        reason = f"harness: this project hands no values of type {', '.join(types)} to {cell.compiler}"
+        reason = f"harness: our adapter of {cell.compiler} hands over no values of type {', '.join(types)}"
         if self._tasks.in_one_process(self._offered(cell), short=True):
             return log.unverified(Unverified.HARNESS, reason)
         place = _place_of(data, f"{name}#compile")
@@ -224,7 +224,7 @@ class Operators:
             ran = self._made(cell, backend, data, compile_only=True)
             backend.stored.add(place, ran)
         if ran.failure is None:
-            return log.unverified(Unverified.HARNESS, f"{reason}, which compiles the case")
+            return log.unverified(Unverified.HARNESS, f"{reason}; {cell.compiler} compiles the case")
         outcome = _outcome(backend, data, ran, log)
         if ran.failure.symptom is Symptom.EXCEPTION and ran.failure.cause is not Cause.TOOL:
             return log.unverified(Unverified.HARNESS, f"{reason}; its adapter fails: {outcome.reason}")
