@@ -92,7 +92,8 @@ def _blocks(graph: str) -> Iterator[tuple[str, Block]]:
             continue
         kind, name, inputs, outputs, *words = line.split()
         said = [word.partition("=") for word in words[int(inputs) + int(outputs) :]]
-        given = {int(key): _number(value) for key, _, value in said if int(key) >= 0}
+        numbers = [(key, value) for key, _, value in said if int(key) >= 0 and not value.startswith('"')]  # no formulas
+        given = {int(key): _number(value) for key, value in numbers}
         for block in WEIGHTS.get(kind, _none)(given):
             if math.prod(block.shape):
                 yield name, block

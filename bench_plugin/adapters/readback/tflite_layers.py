@@ -14,6 +14,7 @@ from bench_plugin.adapters.readback import (
     tflite_transposed,
 )
 from bench_plugin.agent.adapter import Unsupported
+from bench_plugin.agent.contract.rebuilt import HIGHEST, LOWEST
 from bench_plugin.agent.toolkit import versions
 from bench_plugin.agent.toolkit.rebuilding import Layers, Unread
 
@@ -54,7 +55,7 @@ BETWEEN = ("RESHAPE", "BATCH_TO_SPACE_ND", "MUL")
 SHARING = ("AVERAGE_POOL_2D", "MAX_POOL_2D", "RESHAPE", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "PAD", "PADV2", "SLICE",
            "STRIDED_SLICE", "SPLIT", "SPLIT_V", "SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", "RESIZE_NEAREST_NEIGHBOR",
            "RESIZE_BILINEAR", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "MIRROR_PAD", "TILE", "GATHER", "BROADCAST_TO",
-           "GATHER_ND", "RELU_0_TO_1", "UNPACK", "REDUCE_MAX", "REDUCE_MIN", "CONCATENATION", "PACK", "MAXIMUM",
+           "GATHER_ND", "ADD_N", "RELU_0_TO_1", "UNPACK", "REDUCE_MAX", "REDUCE_MIN", "CONCATENATION", "PACK", "MAXIMUM",
            "MINIMUM", "SELECT", "SELECT_V2", "SCATTER_ND", "CUMSUM", "TOPK_V2", "REVERSE_V2",
            "DYNAMIC_UPDATE_SLICE")  # fmt: skip
 
@@ -272,8 +273,9 @@ class Reader:
             if values.size > 1:  # a constant of a Concat
                 self._declare("part", self._operator, index)
                 return self._declared[index]
-            if whole.item() and not self._ends_its_range(index, whole.item()):  # the bound of a MINIMUM, in steps
-                self._declare("number", self._operator, index)
+            if not self._ends_its_range(index, whole.item()):  # the bound of a MINIMUM, in steps
+                ends = dict(zip(LIMITS[file.type(index)], (LOWEST, HIGHEST)))
+                self._declare(ends.get(values.item(), "number"), self._operator, index)
                 return self._declared[index]
             return self.layers.constant(whole * scales)  # a single number is the end of its own range
         name = f"t{index}"

@@ -174,6 +174,8 @@ class MatchCall(Call):
     floating: the names of those that stayed in floating point, of which the nearest one is looked for.
     numbers: the names of what need not be the file's. A single number is found only where the file has it within half a
         step, several where it has something that is like them.
+    lowest: those of the numbers that are the smallest one of their integers, for which any smaller one may stand.
+    highest: those of the numbers that are the largest one of their integers, for which any larger one may stand.
     corrected: the names of biases that the tool may have corrected, each of which is one that the file adds to what it
         computes with the weight, or zeros where it adds none.
     """
@@ -184,6 +186,8 @@ class MatchCall(Call):
     weights: Mapping[str, str]
     floating: Tuple[str, ...] = ()
     numbers: Tuple[str, ...] = ()
+    lowest: Tuple[str, ...] = ()
+    highest: Tuple[str, ...] = ()
     corrected: Tuple[str, ...] = ()
 
     @property

@@ -9,7 +9,8 @@ from typing import Any, Collection, Mapping, Optional, Tuple
 from bench_plugin.agent.contract.any_reply import AnyReply, named
 from bench_plugin.agent.contract.records import Malformed, Record
 
-NOT_THE_FILES = ("number", "part")  # kinds of constants that need not be those of the file
+LOWEST, HIGHEST = "lowest", "highest"  # kinds of single numbers at an end of their integers, which may be cut off there
+NOT_THE_FILES = ("number", "part", LOWEST, HIGHEST)  # kinds of constants that need not be those of the file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,8 +96,9 @@ class RebuiltConstant(Record):
 
     name: its name among the nodes.
     kind: ``weight``, ``bias``, ``slope`` (of a rectifier, a number of its own for negative values), ``number`` (a
-        single one that was rounded to the step of what it is compared or padded with; it need not be the file's) or
-        ``part`` (several, rounded to the step of what they are joined with; they need not be the file's either).
+        single one that was rounded to the step of what it is compared or padded with; it need not be the file's),
+        ``lowest`` or ``highest`` (such a number at an end of its integers, which may be cut off there) or ``part``
+        (several, rounded to the step of what they are joined with; they need not be the file's either).
     layer: the operator that takes it, in the tool's words.
     floating: whether it stayed in floating point; otherwise it was quantised.
     corrected: whether the tool may have added to it what the quantisation of its layer changes on average.

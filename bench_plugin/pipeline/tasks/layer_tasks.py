@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.agent.contract.rebuilt import NOT_THE_FILES
+from bench_plugin.agent.contract.rebuilt import HIGHEST, LOWEST, NOT_THE_FILES
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.array_sets import ArraySet, identified, renamed
@@ -291,6 +291,7 @@ def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, o
         "names": names, "weights": weights, "floating": [row["name"] for row in rows if row.get("floating")],
         "corrected": [row["name"] for row in rows if row.get("corrected")],
         "numbers": [row["name"] for row in rows if row["kind"] in NOT_THE_FILES],
+        **{kind: [row["name"] for row in rows if row["kind"] == kind] for kind in (LOWEST, HIGHEST)},
     }  # fmt: skip
     call = CallSpec("match", meta, identified(("match", rebuilt.content), constants))
     parts = {"rebuilt": rebuilt.key, "file": origin}

@@ -27,6 +27,7 @@ ALIKE = 0.9  # cosine from which on two constants are the same one, right or wro
 SPREAD = 0.25  # relative difference of norms up to which constants are compared at all
 EQUAL = 1e-12  # difference of two such cosines that only the order of summation makes
 HALF = 0.501  # steps up to which a constant is the rounded one
+TINY = 2.0**-149  # the smallest number of float32
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
 REPEATING = "ones of an Expand"  # where a constant of the file is named
 PART = 1 << 20  # elements that are compared at once
@@ -145,10 +146,11 @@ def steps_off(values: Any, step: Any, found: Found) -> float:
 def most_off(values: Any, written: Any, step: Any, slack: float = 0.0) -> float:
     """The largest distance of two arrays [...] beyond ``slack`` in steps; -inf of none.
 
+    A step of 0, of numbers that are all equal, is taken for the smallest one, so that what differs there is far off.
     A part of the first axis at a time, because a fully connected layer may have 100 million weights.
     """
     numpy = importlib.import_module("numpy")
-    steps = numpy.atleast_1d(numpy.broadcast_to(step, values.shape))
+    steps = numpy.atleast_1d(numpy.broadcast_to(numpy.maximum(step, TINY), values.shape))
     values, written = numpy.atleast_1d(values), numpy.atleast_1d(written)
     found, width = float("-inf"), max(1, PART // max(1, values[:1].size))
     for begin in range(0, len(values), width):

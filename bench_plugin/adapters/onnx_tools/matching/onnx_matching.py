@@ -132,7 +132,7 @@ class _Matching:
         values, step = self._call.fixed[f"const:{name}"], self._call.fixed[f"step:{name}"]
         weight = self._tensors.get(self._call.weights.get(name, ""))
         if name in self._call.numbers:
-            self._compare(name, *self._number(values, step))
+            self._compare(name, *self._number(name, values, step))
         elif name in self._call.corrected:
             bias = onnx_biases.uncorrected(values, step, weight, self._file.graph, self._file.known)
             self._compare(name, *bias)
@@ -180,8 +180,11 @@ class _Matching:
         if written is not None:
             self.arrays[f"file:{name}"] = from_numpy(written)
 
-    def _number(self, values: Any, step: Any) -> tuple[Row, Any]:
-        """The row of numbers that need not be the file's, and what that has in their place; None for nothing."""
+    def _number(self, name: str, values: Any, step: Any) -> tuple[Row, Any]:
+        """The row of numbers that need not be the file's, and what that has in their place; None for nothing.
+
+        A number at an end of its integers stands for one of the file beyond that end, too, and a small one for 0.
+        """
         candidates = self._file.candidates
         if values.size > 1:
             found = onnx_alike.nearest(values, step, candidates, self._file.outputs)
@@ -191,10 +194,16 @@ class _Matching:
             row = UNKNOWN | {"tensor": found[0].name, "found": True, "steps": steps}
             return row, onnx_alike.placed(found[0].values, found[1], values.shape)
         single = [one for one in candidates if one.values.size == 1]
-        off = [float(abs(one.values.reshape(()) - values.reshape(())) / step.reshape(())) for one in single]
-        if not off or min(off) > HALF:
-            return UNKNOWN, None
-        nearest = single[off.index(min(off))]
+        above = [float((one.values.reshape(()) - values.reshape(())) / step.reshape(())) for one in single]
+        off = [abs(one) for one in above]
+        if name in self._call.highest:
+            off = [max(0.0, -one) for one in above]
+        elif name in self._call.lowest:
+            off = [max(0.0, one) for one in above]
+        fitting = [place for place, steps in enumerate(off) if steps <= HALF]
+        if not fitting:
+            return (UNKNOWN if values.any() else ZEROS), None
+        nearest = single[min(fitting, key=lambda place: abs(above[place]))]
         return UNKNOWN | {"tensor": nearest.name, "found": True}, nearest.values.reshape(values.shape)
 
     def _is_first_bias(self, name: str) -> bool:
@@ -275,7 +284,8 @@ class _Matching:
         elif steps > HALF and onnx_alike.is_clipped(values, written, step, slack):
             row["clipped"] = True
         if candidate.name in self._file.outputs:  # a sum's or a Concat's constant may have the step of another range
-            row["reach"] = max(0.0, onnx_alike.most_off(values, numpy.broadcast_to(0.0, values.shape), step))
+            real = numpy.where(step > 0, values, 0.0)  # numbers that are all equal have no step, and reach nothing
+            row["reach"] = max(0.0, onnx_alike.most_off(real, numpy.broadcast_to(0.0, values.shape), step))
         return row
 
     def _put_back_norms(self) -> None:

@@ -1,8 +1,8 @@
-"""IREE 3.13.0: DepthToSpace in mode CRD with blocksize 1 exchanges the elements.
+"""IREE 3.13.0: DepthToSpace in mode CRD takes the channels for [b, b, c / b^2], so that elements are exchanged.
 
-Rule: ONNX DepthToSpace 13: in mode CRD "tmp = np.reshape(x, [b, c // (blocksize ** 2), blocksize, blocksize, h, w])" is
-transposed and reshaped; with blocksize 1 nothing moves.
-In mode DCR, and with blocksize 2, it is right.
+Rule: ONNX DepthToSpace 13: in mode CRD "tmp = np.reshape(x, [b, c // (blocksize ** 2), blocksize, blocksize, h, w])".
+It is right only where c / b^2 is b, as with 8 channels and blocks of 2; mode DCR is right. PyTorch's PixelShuffle is
+exported as CRD.
 Upstream: none known.
 Needs iree-base-compiler==3.13.0 and iree-base-runtime==3.13.0, onnx and numpy.
 Ends with 1 while the defect shows, with 0 when it is gone.
@@ -32,8 +32,14 @@ def run(text, *inputs):
     return runtime.load_vm_flatbuffer(code, driver="local-sync")["g"](*inputs).to_host()
 
 
-x = np.arange(6, dtype=np.float32).reshape(1, 3, 1, 2)
-got = run('g (float[1,3,1,2] x) => (float[1,3,1,2] y) { y = DepthToSpace <blocksize = 1, mode = "CRD"> (x) }', x)
-print("expected", x.ravel().tolist())
-print("got     ", got.ravel().tolist())
-sys.exit(int(got.tolist() != x.tolist()))
+wrong = False
+for channels, block in ((3, 1), (4, 2), (8, 2), (12, 2)):
+    kept = channels // block**2
+    x = np.arange(channels * 6, dtype=np.float32).reshape(1, channels, 2, 3)
+    expected = x.reshape(1, kept, block, block, 2, 3).transpose(0, 1, 4, 2, 5, 3).reshape(1, kept, 2 * block, 3 * block)
+    shapes = f"(float[1,{channels},2,3] x) => (float[1,{kept},{2 * block},{3 * block}] y)"
+    got = run(f'g {shapes} {{ y = DepthToSpace <blocksize = {block}, mode = "CRD"> (x) }}', x)
+    off = int((got != expected).sum())
+    print(f"{channels} channels, blocksize {block}: expected 0 elements to differ, got {off} of {got.size}")
+    wrong |= off > 0
+sys.exit(int(wrong))
