@@ -104,9 +104,9 @@ def compare(
     """Compare outputs by position, because exporters may change names, but not the number or the order.
 
     ``truth`` and ``actual`` hold [N, ...] arrays over the same N inputs. A float64 truth is compared within the
-    tolerance, strings exactly, integers and booleans by the share that differs, at fp32 only where noise changes some of
-    them, and exactly otherwise; ``noise`` is by the truth's names. ``precision`` is fp32, fp16 or bf16. ``loose`` permits the fast-math tolerance; it is
-    used, and noted, only where the run fails without it.
+    tolerance, strings exactly, integers and booleans by the share that differs, but at fp32 exactly unless noise
+    changes some of them; ``noise`` is by the truth's names. ``precision`` is fp32, fp16 or bf16. ``loose`` permits the
+    fast-math tolerance; it is used, and noted, only where the run fails without it.
     """
     found = _compare(truth, actual, noise, precision, False, table)
     if loose and found.status != AGREE:

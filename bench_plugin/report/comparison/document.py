@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.compare.times.shown import share
+from bench_plugin.domain.texts.shares import share
 from bench_plugin.domain.thresholds import FASTER, SAME, SLOWER
 from bench_plugin.report.blocks import Block, Document, Heading, Paragraph, Table, TableCell
 from bench_plugin.report.comparison.changes import Comparison, Listed, StatusChange

@@ -13,10 +13,10 @@ from bench_plugin.checks.performance.against.sides import Side, sides
 from bench_plugin.checks.performance.launches import Launches
 from bench_plugin.checks.performance.machine_load import free_memory
 from bench_plugin.checks.protocol import Parts
-from bench_plugin.compare.times.shown import share
 from bench_plugin.compare.times.turns import BASE, HEAD, ORDER
 from bench_plugin.domain.errors import EnvironmentMissing
 from bench_plugin.domain.outcome import Symptom
+from bench_plugin.domain.texts.shares import share
 from bench_plugin.domain.thresholds import NOT_COMPARABLE, SLOWER, TOO_NOISY
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
