@@ -59,15 +59,22 @@ def decoded(line: NumberedLine, longest: int = LONGEST) -> dict[str, Any]:
         found = msgspec.json.decode(line.data)
     except RecursionError:
         raise NotARow(_too_deep()) from None
-    except msgspec.DecodeError as error:
-        raise NotARow(_not_json(line.data, str(error))) from error
-    except UnicodeDecodeError as error:
-        raise NotARow(f"not UTF-8: {error.reason} at byte {error.start}; rows are written as UTF-8") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NotARow(_not_utf_8(line.data) or _not_json(line.data, str(error))) from error
     if not isinstance(found, dict):
         raise NotARow(f"a {_kind(found)}, where a row is a JSON object with the key kind")
     if line.data.count(b"[") + line.data.count(b"{") > DEEPEST and not _at_most(found, DEEPEST):
         raise NotARow(_too_deep())
     return found
+
+
+def _not_utf_8(data: bytes) -> str:
+    """What is wrong with the bytes themselves, which versions of msgspec say in different ways; empty for nothing."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: {error.reason} at byte {error.start}; rows are written as UTF-8"
+    return ""
 
 
 def _not_json(data: bytes, said: str) -> str:

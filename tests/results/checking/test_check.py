@@ -113,7 +113,7 @@ LINES = {
     b'{"kind": "cell", "E": NaN}': "not JSON: NaN is no number of JSON; write null for a number that is not finite",
     b'{"E": -Infinity}': "not JSON: Infinity is no number of JSON; write null for a number that is not finite",
     b'{"kind": "cell"': "not JSON: Input data was truncated; a row is one JSON object on one line",
-    b'{"kind": "\xff"}': "not UTF-8: invalid start byte at byte 0; rows are written as UTF-8",
+    b'{"kind": "\xff"}': "not UTF-8: invalid start byte at byte 10; rows are written as UTF-8",
     b"[1]": "a list, where a row is a JSON object with the key kind",
     b"[" * 100_000: f"tables and lists in it are nested more than {DEEPEST} levels deep, which no row is",
     b'{"a":' * 100 + b"1" + b"}" * 100: "tables and lists in it are nested more than 64 levels deep, which no row is",
