@@ -152,7 +152,7 @@ def main(folder: str, block: int = 0) -> int:
         "shared/onnx_widened",
         "shared/onnx_windows",
         "shared/onnx_names",
-        "shared/onnx_evaluator",
+        "onnx_evaluator",
         "shared/onnx_memory",
         "onnx_operators",
         "onnx_float64",

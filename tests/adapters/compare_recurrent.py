@@ -50,7 +50,7 @@ def main(folder: str) -> int:
         "shared/onnx_widened",
         "shared/onnx_windows",
         "shared/onnx_names",
-        "shared/onnx_evaluator",
+        "onnx_evaluator",
         "shared/onnx_memory",
         "onnx_operators",
         "onnx_float64",

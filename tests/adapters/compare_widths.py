@@ -21,7 +21,7 @@ from bench_plugin.agent import modules
 
 TOOLS = (
     "shared/onnx_recurrent", "shared/onnx_scans", "shared/onnx_settings", "shared/onnx_widened", "shared/onnx_windows",
-    "shared/onnx_names", "shared/onnx_evaluator", "shared/onnx_memory", "onnx_operators",
+    "shared/onnx_names", "onnx_evaluator", "shared/onnx_memory", "onnx_operators",
     "onnx_float64",
 )  # fmt: skip
 OURS = ("Erf", "AffineGrid", "LinearAttention", "CausalConvWithState")

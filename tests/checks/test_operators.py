@@ -154,6 +154,8 @@ def test_skew_is_tried_again_converted(finished: Finished) -> None:
         ("supported", "", "at opset 18, IR 8 it is supported; as it is it failed so: no kernel for axis 1"),
         ("unsupported", "no kernel for axis 2",
          "at opset 18, IR 8 it fails in the same words, so that its version is not the cause: no kernel for axis 1"),
+        ("mismatch", "no kernel for axis 2",
+         "at opset 18, IR 8 it ends otherwise (mismatch); as it is it failed so: no kernel for axis 1"),
         ("ERROR", "no file",
          "at opset 18, IR 8 it ends otherwise (ERROR); as it is it failed so: no kernel for axis 1"),
     ],

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_choices, onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator, onnx_memory, onnx_names, onnx_sums
+from bench_plugin.adapters.onnx_tools import onnx_choices, onnx_evaluator, onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_memory, onnx_names, onnx_sums
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import EmulateCall
 from bench_plugin.agent.toolkit import samples, versions

@@ -12,8 +12,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator, onnx_memory
+from bench_plugin.adapters.onnx_tools import onnx_evaluator, onnx_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_memory
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import EvaluateCall
 from bench_plugin.agent.toolkit import conditioning, samples, versions

@@ -9,8 +9,7 @@ import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator
+from bench_plugin.adapters.onnx_tools import onnx_evaluator, onnx_float64, onnx_operators
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import AssembleCall, MutateLayersCall
 from bench_plugin.agent.toolkit import samples, versions

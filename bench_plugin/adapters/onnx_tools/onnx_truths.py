@@ -8,8 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators, onnx_terms
-from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator
+from bench_plugin.adapters.onnx_tools import onnx_evaluator, onnx_float64, onnx_operators, onnx_terms
 from bench_plugin.agent import packs
 from bench_plugin.agent.adapter import Reply
 from bench_plugin.agent.contract import EvaluateCasesCall

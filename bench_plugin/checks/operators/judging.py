@@ -71,7 +71,8 @@ def beside_converted(failed: str, converted: Mapping[str, Any]) -> str:
     at = f"at opset {converted['opset']}, IR {converted['ir']}"
     if status == Status.SUPPORTED:
         return f"{at} it is supported; as it is it failed so: {failed}"
-    if normalised(reason) == normalised(failed):
+    alike = reason == failed if status == Status.MISMATCH else normalised(reason) == normalised(failed)
+    if alike:
         return f"{at} it fails in the same words, so that its version is not the cause: {failed}"
     return f"{at} it ends otherwise ({status}); as it is it failed so: {failed}"
 

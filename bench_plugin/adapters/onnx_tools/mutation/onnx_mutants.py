@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools import onnx_evaluator, onnx_float64, onnx_operators
 from bench_plugin.adapters.onnx_tools.mutation import onnx_branches, onnx_editing, onnx_mutations
-from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator, onnx_memory
+from bench_plugin.adapters.onnx_tools.shared import onnx_memory
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import MutateCall, processors
 from bench_plugin.agent.toolkit import samples, versions

@@ -6,10 +6,10 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools import onnx_evaluator, onnx_float64, onnx_operators
 from bench_plugin.adapters.onnx_tools.rounding import onnx_places, onnx_rounding
 from bench_plugin.adapters.onnx_tools.rounding.onnx_constants import Place
-from bench_plugin.adapters.onnx_tools.shared import onnx_evaluator, onnx_memory, onnx_names
+from bench_plugin.adapters.onnx_tools.shared import onnx_memory, onnx_names
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
