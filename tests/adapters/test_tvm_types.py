@@ -45,6 +45,17 @@ def test_a_file_of_float16_is_compiled_as_it_is(tmp_path: Path) -> None:
     assert answer.outputs["out0"][2] == [[1.0, 2.0], [3.0, 4.0]]
 
 
+def test_an_einsum_is_a_contraction_too(tmp_path: Path) -> None:
+    text = """<ir_version: 10, opset_import: ["": 21]> g (float[2,2] x, float[2,2] w) => (float[2,2] y)
+    { made = Einsum <equation = "ij,jk->ik"> (x, w)
+      y = MatMul(made, w) }"""
+    model = written(text, tmp_path / "model.onnx")
+    inputs = {"x": np.array([[1, 2], [3, 4]], np.float32), "w": np.eye(2, dtype=np.float32)}
+    answer = answered("tvm", model, inputs, [("y", "float32", (2, 2))], tmp_path / "made")
+    assert answer.error == ""
+    assert answer.compile["placement"]["contractions"] == {"integer": {}, "float": {"float32": 2}}
+
+
 def test_a_sequence_comes_out_as_one_value(tmp_path: Path) -> None:
     text = """<ir_version: 10, opset_import: ["": 21]> g (float[4] x) => (seq(float[2]) y) <int64 two = {2}>
     { y = SplitToSequence <axis = 0> (x, two) }"""

@@ -244,10 +244,9 @@ def _types(tvm: Any, module: Any) -> tuple[dict[str, int], list[str]]:
     sums: set[str] = set()
 
     def seen(expression: Any) -> None:
-        operator = expression.op if isinstance(expression, tvm.relax.Call) else None
-        if isinstance(operator, tvm.ir.Op) and str(operator.name).startswith(CONTRACTIONS):
-            first = expression.args[0]
-            dtype = str((first.fields[0] if isinstance(first, tvm.relax.Tuple) else first).ty.dtype)
+        first = _contracted(tvm, expression)
+        if first is not None:
+            dtype = str(first.ty.dtype)
             found[dtype] = found.get(dtype, 0) + 1
             sums.add(str(expression.ty.dtype))  # TVM's kernels sum in the type of their result
 
@@ -255,6 +254,21 @@ def _types(tvm: Any, module: Any) -> tuple[dict[str, int], list[str]]:
         if isinstance(function, tvm.relax.Function):
             tvm.relax.analysis.post_order_visit(function, seen)
     return found, sorted(sums)
+
+
+def _contracted(tvm: Any, expression: Any) -> Any:
+    """The first argument of a contraction, None of any other expression.
+
+    An Einsum of ONNX is no operator of relax: the frontend writes a function of loops of that name, which is called.
+    """
+    if not isinstance(expression, tvm.relax.Call) or not isinstance(expression.op, tvm.ir.Op):
+        return None
+    name, arguments = str(expression.op.name), expression.args
+    if name == "relax.call_tir":
+        name, arguments = "relax." + str(arguments[0].name_hint), arguments[1].fields
+    if not name.startswith(CONTRACTIONS):
+        return None
+    return arguments[0].fields[0] if isinstance(arguments[0], tvm.relax.Tuple) else arguments[0]
 
 
 def _floats(graph: Any) -> set[str]:
