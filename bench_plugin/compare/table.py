@@ -36,6 +36,7 @@ MUTANT_KINDS: Mapping[str, Kind] = {
     "layernorm eps 1e-10": Kind.ROUNDING,
     "gelu erf or tanh": Kind.DETAIL,
     "argmax ties": Kind.DETAIL,
+    "tree < or <=": Kind.DETAIL,
     "bias in float16": Kind.ROUNDING,
     "last layer in float16": Kind.ROUNDING,
 }

@@ -50,7 +50,8 @@ FAINT, SYMMETRIC, ROUNDED = 1e-2, 1e-5, 1e-11
 # Where 1 % more weight changes less than FAINT_SCALE, the scale of that layer is lost (in a normalisation behind it) if
 # twice the weights change less than this share of what weights of zero change. Another layer is tried then.
 FAINT_SCALE, LOST_SCALE = 1e-5, 1e-2
-TURNS = {"channel zeroed": 4, "channels swapped": 4, onnx_mutations.SCALED: 4, onnx_mutations.ALIGNED: 8, **BRANCHES}
+TURNS = {"channel zeroed": 4, "channels swapped": 4, onnx_mutations.SCALED: 4, onnx_mutations.ALIGNED: 8,
+         onnx_mutations.TREE: 4, **BRANCHES}  # fmt: skip
 
 Outputs = dict[str, Any]
 

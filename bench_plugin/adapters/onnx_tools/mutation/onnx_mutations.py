@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.mutation import onnx_branches
+from bench_plugin.adapters.onnx_tools.mutation import onnx_branches, onnx_trees
 from bench_plugin.adapters.onnx_tools.mutation.onnx_editing import (
     FLOAT,
     HALF,
@@ -24,11 +24,11 @@ ADAPTER = {
     "title": "Mutations of ONNX graphs",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_branches", "onnx_editing"],
+    "uses": ["onnx_branches", "onnx_editing", "onnx_trees"],
 }
 
 NORMS = ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization")
-SCALED, ALIGNED = "weights x 1.01", "resize alignment"
+SCALED, ALIGNED, TREE = "weights x 1.01", "resize alignment", "tree left out"
 SMALL, LARGE = 5e-4, 1e-3  # an epsilon below the first is set to the second
 TINY = 1e-10  # what an epsilon is set to that is larger: MNN takes it where a file leaves the attribute out
 
@@ -268,6 +268,8 @@ MUTANTS: dict[str, Callable[[Graph, int], Mutated]] = {
     "gelu erf or tanh": _gelu,
     ALIGNED: _resize,
     "argmax ties": _ties,
+    TREE: onnx_trees.left_out,
+    "tree < or <=": onnx_trees.turned,
 }
 
 
