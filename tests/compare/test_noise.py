@@ -238,6 +238,7 @@ def test_the_kinds_of_mutants_are_those_of_the_document() -> None:
             "layernorm eps 1e-5",
             "gelu erf or tanh",
             "argmax ties",
+            "tree < or <=",
         },
         Kind.ROUNDING: {
             "bias in float16",
