@@ -306,7 +306,8 @@ def compare_by_approximation(
     that falls short of it, and is better than ``approximation_db``, has none.
     """
     if not own or len(actual) < len(own):
-        return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
+        reason = f"{len(actual)} outputs to compare with the {len(own)} of our own quantisation"
+        return unverified(Unverified.NO_REFERENCE, reason)
     pairs = [
         (name, ours, theirs)
         for (name, ours), theirs in zip(own.items(), actual.values(), strict=False)
@@ -320,7 +321,12 @@ def compare_by_approximation(
     pairs = [(name, ours if ours is None else min(ours, SINGLE_DB), theirs) for name, ours, theirs in pairs]
     short = [(ours - theirs, name, ours, theirs) for name, ours, theirs in pairs if ours is not None]
     if not short:
-        return unverified(Unverified.NO_REFERENCE, "no output whose noise could be compared with our own quantisation")
+        reason = (
+            "our own quantisation changes no output, as of a file that is quantised already, and is no measure"
+            if pairs
+            else "no output of the run has any noise to compare with that of our own quantisation"
+        )
+        return unverified(Unverified.NO_REFERENCE, reason)
     worst, name, ours, theirs = max(short)
     # The mutants are held against this figure, and judged by their floating-point outputs alone.
     least, coarse = min(((one, key) for _, key, one, _ in short if key not in integers), default=(math.inf, ""))

@@ -375,14 +375,19 @@ def test_a_mutant_exactly_at_the_limits_is_not_noticed() -> None:
 
 
 def test_by_approximation_what_is_said() -> None:
-    nothing = Comparison(
-        UNVERIFIED, "no output whose noise could be compared with our own quantisation", {}, (),
-        Unverified.NO_REFERENCE,
-    )  # fmt: skip
-    assert compare_by_approximation({}, {}) == nothing
-    assert compare_by_approximation({"a": 1.0}, {}) == nothing
-    assert compare_by_approximation({"a": None}, {"x": 6.0}) == nothing
-    assert compare_by_approximation({"a": 1.0}, {"x": None}) == nothing
+    def nothing(reason: str) -> Comparison:
+        return Comparison(UNVERIFIED, reason, {}, (), Unverified.NO_REFERENCE)
+
+    assert compare_by_approximation({}, {}) == nothing("0 outputs to compare with the 0 of our own quantisation")
+    assert compare_by_approximation({"a": 1.0, "b": 1.0}, {"x": 1.0}) == nothing(
+        "1 outputs to compare with the 2 of our own quantisation"
+    )
+    assert compare_by_approximation({"a": None}, {"x": 6.0}) == nothing(
+        "our own quantisation changes no output, as of a file that is quantised already, and is no measure"
+    )
+    assert compare_by_approximation({"a": 1.0}, {"x": None}) == nothing(
+        "no output of the run has any noise to compare with that of our own quantisation"
+    )
     numbers = {"own_sqnr_db": 40.0, "short_of_own_db": 6.0}
     assert compare_by_approximation({"a": 40.0}, {"x": 34.0}) == Comparison(AGREE, "", numbers), "at the limit"
     found = compare_by_approximation({"a": 40.0, "b": None}, {"x": 33.5, "y": 6.0, "z": 9.0})
