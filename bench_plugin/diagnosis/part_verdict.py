@@ -28,6 +28,7 @@ Array = np.ndarray[Any, Any]
 NOISE_RUNS = 2
 MOST_STEPS = 1.25  # of a quantised output: one step for a tie, and what a dequantisation in float32 adds
 MOST_LEVELS = 256  # of an output of eight bits
+ROUNDINGS = 4  # of float32, by which two values of one level may differ
 ON_THE_GRID = 1e-3  # share of a step by which a value may lie beside its level
 
 
@@ -114,6 +115,9 @@ def step_of(values: Array) -> float | None:
     if values.dtype.kind != "f" or not np.isfinite(values).all():
         return None
     levels = np.unique(values.astype(np.float64))
+    # What differs by roundings of float32 alone, as sums of the same integers do, is one level.
+    apart = np.diff(levels, prepend=-np.inf) > ROUNDINGS * np.finfo(np.float32).eps * np.abs(levels).max(initial=0.0)
+    levels = levels[apart]
     if not 2 < len(levels) <= MOST_LEVELS:
         return None
     step = float(np.diff(levels).min())

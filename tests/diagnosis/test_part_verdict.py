@@ -312,6 +312,9 @@ def test_another_precision_knows_no_steps() -> None:
         (np.arange(256) * 0.5, 0.5),
         (np.arange(257) * 0.5, None),  # more levels than eight bits have
         (np.zeros((0, 3)), None),
+        # What rounding to float32 alone makes different is one level, of which two are no grid.
+        (np.array([0.25, np.nextafter(np.float32(0.25), np.float32(1)), 0.5], np.float32), None),
+        (np.array([0.25, np.nextafter(np.float32(0.25), np.float32(1)), 0.5, 0.75], np.float32), 0.25),
         (np.array(["a", "b", "c"]), None),
     ],
 )
