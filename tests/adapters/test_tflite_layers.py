@@ -23,10 +23,14 @@ class Node:
 
 @dataclass
 class File:
-    """A file of int8 tensors, as far as the functions ask. ``scales`` are those of tensors that do not have 0.5."""
+    """A file of int8 tensors, and of some in ``floats``, as far as the functions ask.
+
+    ``scales`` are those of tensors that do not have 0.5.
+    """
 
     operators: list[Node]
     scales: dict[int, float] = field(default_factory=dict)
+    floats: frozenset[int] = frozenset()
     plain: bool = True
 
     @property
@@ -36,8 +40,8 @@ class File:
     def operator(self, node: Node) -> str:
         return node.operator
 
-    def type(self, _index: int) -> str:
-        return "INT8"
+    def type(self, index: int) -> str:
+        return "FLOAT32" if index in self.floats else "INT8"
 
     def quantisation(self, index: int) -> tuple[list[float], list[int], int]:
         return [self.scales.get(index, 0.5)], [0], 0
@@ -49,14 +53,17 @@ def no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tflite_kernels, "as_computed", lambda _reader, _node: None)
 
 
-def made(operators: list[Node], scales: dict[int, float] | None = None) -> dict[int, tuple[bool, bool]]:
+def made(
+    operators: list[Node], scales: dict[int, float] | None = None, floats: frozenset[int] = frozenset()
+) -> dict[int, tuple[bool, bool]]:
     """Whether the result of each node is calibrated, and whether it is shared, by its tensor."""
-    layers, file = Layers(), File(operators, scales or {})
+    layers, file = Layers(), File(operators, scales or {}, floats)
     tensors = {one for node in operators for one in (*node.inputs, *node.outputs)}
     given: Any = file
     reader = Reader(given, layers, {tensor: tensor for tensor in tensors if tensor < CONSTANT})
     for node in operators:
-        reader._made(node, node.operator, node.outputs[0], "value")
+        if node.outputs[0] not in floats:
+            reader._made(node, node.operator, node.outputs[0], "value")
     return {row.output: (row.calibrated, row.shared) for row in layers.results}
 
 
@@ -76,6 +83,18 @@ def test_most_operators_have_a_range_of_their_own(operator: str) -> None:
 def test_some_have_the_range_that_their_kernels_ask_for(operator: str) -> None:
     chain = [Node("CONV_2D", [0, CONSTANT], [1]), Node(operator, [1], [2]), Node("RESHAPE", [2, CONSTANT], [3])]
     assert made(chain, {1: 0.25}) == {1: OWN, 2: FIXED, 3: FIXED}
+
+
+@pytest.mark.parametrize("operator", ["LOGISTIC", "TANH"])
+def test_a_range_that_a_kernel_asks_for_is_that_of_its_result_in_floating_point_too(operator: str) -> None:
+    """The converter gives that range to what LOGISTIC gives, also where the node itself stays in floating point."""
+    nodes = [
+        Node("CONV_2D", [0, CONSTANT], [1]), Node("DEQUANTIZE", [1], [2]), Node(operator, [2], [3]),
+        Node("QUANTIZE", [3], [4]), Node("RESHAPE", [4, CONSTANT], [5]), Node("QUANTIZE", [5], [6]),
+    ]  # fmt: skip
+    scales = {1: 0.25, 6: 0.125}
+    assert made(nodes, scales, frozenset({2, 3})) == {1: OWN, 4: FIXED, 5: FIXED, 6: OWN}
+    assert made([Node("QUANTIZE", [0], [1])], {}, frozenset({0})) == {1: OWN}
 
 
 @pytest.mark.parametrize("operator", ["PAD", "PADV2", "MAX_POOL_2D", "AVERAGE_POOL_2D", "RESHAPE", "STRIDED_SLICE"])

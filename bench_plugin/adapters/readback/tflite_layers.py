@@ -387,7 +387,7 @@ class Reader:
         computed, exception = tflite_kernels.as_computed(self, node) or (None, "")
         parameters = float(said[0][0]), int(said[1][0]), LIMITS[kind]
         sharing = self._sharing(index)
-        calibrated = not any(self.file.operator(self._makers[one]) in FIXED for one in sharing if one in self._makers)
+        calibrated = not any(self._computed_by(one) in FIXED for one in sharing)
         self.layers.made_integers(
             value, self.numbers[index], operator, *parameters, exception, calibrated=calibrated, computed=computed,
             shared=len(sharing) > 1,
@@ -411,6 +411,17 @@ class Reader:
                 found.update(alike)
                 wanted += alike
         return found
+
+    def _computed_by(self, index: int) -> str:
+        """The operator that computes a tensor, "" without any: of a QUANTIZE that of the floating point it rounds."""
+        maker = self._makers.get(index)
+        if (
+            maker is not None
+            and self.file.operator(maker) == "QUANTIZE"
+            and self.file.type(maker.inputs[0]) == "FLOAT32"
+        ):
+            maker = self._makers.get(int(maker.inputs[0]))
+        return "" if maker is None else self.file.operator(maker)
 
     def _in_integers(self, index: int) -> int:
         """The integers that a tensor in floating point is made from or made into; the tensor itself without any."""
