@@ -17,6 +17,8 @@ from bench_plugin.domain.outcome import Unverified
 Array = np.ndarray[Any, Any]
 
 ONE_STEP = 1 + 1e-3  # the slack is for float32 arithmetic around whole steps
+# The least step of an output, in distances of two numbers of its type: kernels of float32 add and round several times.
+LEAST_STEP = {np.dtype(np.float16): 1, np.dtype(np.float32): 4}
 ROUNDINGS = 8  # to float32, that a layer which ends in floating point may be off
 BROKEN = "another shape than the model's, NaN or Inf"
 KINDS = "iub"  # kinds of dtypes that count steps; results of other kinds are not quantised
@@ -161,7 +163,7 @@ def compare_stable(
     ``truth``, each run of ``perturbed`` and ``actual`` hold [N, ...] and are matched by position. An input is stable
     when no perturbed run moves any of its outputs by half a step or more, or changes an integer or a Boolean.
     ``scales`` holds the step of every output, or None for one that is not dequantised; :func:`_unit` takes its place.
-    In float16 a step is at least the distance of two numbers. Outputs without a stable input are not compared and named
+    A step is at least what the type of the run can tell apart (:func:`_spacing`). Outputs without a stable input are not compared and named
     as ``not_stable``: nothing is said of a run then, unless another output is wrong.
     """
     shapes = compare_shapes(truth, actual)
@@ -245,10 +247,14 @@ def _unit(expected: Array, scale: float | None, table: Table) -> float:
 
 
 def _spacing(expected: Array, found: Array) -> float:
-    """The distance of two numbers of an output's own type at its largest value; 0 for all but float16."""
-    if found.dtype != np.float16 or expected.dtype.kind != "f":
+    """The least step of an output of floating point, from the distance of two numbers of its type at its largest value.
+
+    An output that hardly changes over the inputs would else have a step that no kernel keeps. 0 for other types.
+    """
+    distances = LEAST_STEP.get(found.dtype, 0)
+    if not distances or expected.dtype.kind != "f":
         return 0.0
-    return float(np.spacing(np.abs(expected).max().astype(np.float16)))
+    return distances * float(np.spacing(np.abs(expected).max().astype(found.dtype)))
 
 
 def _stable(expected: Array, perturbed: Sequence[Array], unit: float) -> Array:

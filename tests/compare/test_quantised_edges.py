@@ -157,6 +157,17 @@ def test_a_step_of_float16_is_at_least_the_distance_of_two_numbers() -> None:
     assert compare_stable({"a": truth}, [], {"out0": (truth + 0.01).astype(np.float16)}, [1e-4]).status == MISMATCH
 
 
+def test_a_step_of_float32_is_at_least_four_times_the_distance_of_two_numbers() -> None:
+    """What hardly changes over the inputs, such as probabilities, had a step below what float32 can tell apart."""
+    truth = np.array([[0.75, 0.25], [0.7500001, 0.2499999]])
+    ulp = 2.0**-24
+    right, wrong = np.float32(truth + 3 * ulp), np.float32(truth + 16 * ulp)
+    assert compare_stable({"a": truth}, [], {"out0": right}, [None]).status == AGREE
+    found = compare_stable({"a": truth}, [], {"out0": wrong}, [None])
+    assert found.reason == "a: 100.0% off by more than 2.4e-07, up to 9.7e-07"
+    assert compare_stable({"a": truth}, [], {"out0": right.astype(np.float64)}, [None]).status == MISMATCH
+
+
 def test_end_to_end_the_row_and_the_reasons() -> None:
     truth = {"a": np.zeros((2, 4)), "e": np.zeros((2, 0)), "i": np.full((2, 4), np.nan), "b": np.zeros((2, 4))}
     run = {"out0": np.zeros((2, 4)), "out1": np.zeros((2, 0)), "out2": np.zeros((2, 4)), "out3": np.zeros((2, 4))}
