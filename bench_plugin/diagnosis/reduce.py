@@ -2,11 +2,13 @@
 
 A part gets the tensors of the float64 reference as inputs, so any set of nodes is a model that can be tried. A failure
 is the same if stage and symptom are, and the type and normalised message of an exception, the signal of a crash, or
-what is wrong in a mismatch: shape, type, NaN or values.
+what is wrong in a mismatch: shape, type, NaN or values. Values that are wrong by thousands of tolerances are not those
+that are wrong by two: a part has to be off by at least the square root of what the whole is.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from bench_plugin.domain.outcome import Failure, Stage, Symptom
 
 SMALLEST = (1, 2, 3, 4)
 HANG_SECONDS = 20.0
+VALUES = "values"  # what is wrong in a mismatch that is neither in shape, type, NaN nor Inf
 PATIENCE = 10.0  # a part may take so many times as long as the whole model
 
 
@@ -59,7 +62,18 @@ class Defect:
             return False
         if self.failure and other.failure:
             return same_failure(self.failure, other.failure, names)
-        return bool({one.wrong for one in self.wrong} & {one.wrong for one in other.wrong})
+        kinds = {one.wrong for one in self.wrong} & {one.wrong for one in other.wrong}
+        return bool(kinds - {VALUES}) or (VALUES in kinds and other.farthest >= self._least)
+
+    @property
+    def farthest(self) -> float:
+        """By how many tolerances the values of the furthest output are off; 0 where none are wrong."""
+        return max((one.ratio for one in self.wrong if one.wrong == VALUES), default=0.0)
+
+    @property
+    def _least(self) -> float:
+        """By how many tolerances a smaller part has to be off; nothing is asked where the number is not known."""
+        return math.sqrt(self.farthest) if math.isfinite(self.farthest) else 0.0
 
 
 @dataclass
