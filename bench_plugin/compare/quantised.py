@@ -163,8 +163,8 @@ def compare_stable(
     ``truth``, each run of ``perturbed`` and ``actual`` hold [N, ...] and are matched by position. An input is stable
     when no perturbed run moves any of its outputs by half a step or more, or changes an integer or a Boolean.
     ``scales`` holds the step of every output, or None for one that is not dequantised; :func:`_unit` takes its place.
-    A step is at least what the type of the run can tell apart (:func:`_spacing`). Outputs without a stable input are not compared and named
-    as ``not_stable``: nothing is said of a run then, unless another output is wrong.
+    A step is at least what the type of the run can tell apart (:func:`_spacing`). Outputs without a stable input are
+    not compared and named as ``not_stable``: nothing is said of a run then, unless another output is wrong.
     """
     shapes = compare_shapes(truth, actual)
     if shapes.status == MISMATCH:

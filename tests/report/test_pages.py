@@ -306,6 +306,37 @@ def test_the_causes_of_a_backend_are_in_our_words_with_cases_and_finding() -> No
     assert "| IREE 3.11 | 3 | 2 | 2 | 1 |" in markdown.render(page.document)
 
 
+def test_cases_outside_of_what_a_tool_takes_are_grouped_by_what_becomes_of_them_there() -> None:
+    takes = "; iree takes opset 7 to 22; "
+    new, at = f"opset 28, IR 14{takes}", "at opset 22, IR 14 it"
+    skew = {
+        "test_a": f"{new}{at} is supported; as it is it failed so: no IR 14",
+        "test_b": f"{new}{at} is supported; as it is it failed so: other words",
+        "test_c": f"{new}{at} ends otherwise (ERROR); as it is it failed so: no IR 14",
+        "test_d": f"{new}cannot be converted: No Previous Version; it failed so: no IR 14",
+        "test_e": f"{new}{at} fails in the same words, so that its version is not the cause: no Einsum",
+        "test_f": f"opset 6{takes}it failed so: no Add(6)",
+    }
+    rows = [operator(name, "version skew", reason=reason) for name, reason in skew.items()]
+    [page] = build_pages([header(), *rows, operator("test_abs", "supported")])
+    text = markdown.render(page.details["iree"])
+    assert "These cases say nothing of the tool and are outside its score. iree takes opset 7 to 22." in text
+    lines = [line.split(" | ")[3::2] for line in text.splitlines() if "| version skew | compile" in line]
+    assert [[why, names.removesuffix(" |")] for why, names in lines] == [
+        ["opset 28, IR 14; at opset 22, IR 14 it is supported", "a, b"],
+        ["opset 28, IR 14; at opset 22, IR 14 it ends otherwise (ERROR)", "c"],
+        ["opset 28, IR 14; cannot be converted: No Previous Version", "d"],
+        ["opset 28, IR 14; at opset 22, IR 14, too: no Einsum", "e"],
+        ["opset 6; it failed so: no Add(6)", "f"],
+    ]
+
+
+def test_a_case_and_the_same_with_its_function_expanded_are_named_once() -> None:
+    names = ("test_gelu", "test_gelu_expanded", "test_elu_expanded", "test_abs")
+    [page] = build_pages([header(), *(operator(name, reason="no") for name in names)])
+    assert "| abs, elu_expanded, gelu(\\_expanded) |" in markdown.render(page.details["iree"])
+
+
 @pytest.mark.parametrize(
     ("said", "shown"),
     [

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench_plugin.domain.texts.messages import normalised
@@ -15,11 +16,18 @@ from bench_plugin.report.statuses import SCORED, worst
 from bench_plugin.results.known_failures.expectations import NOT_ANALYSED
 
 CHECK = "operator"
+SKEW = "version skew"
+TAKEN = re.compile(r"; (\S+ takes opset [^;]+)(?=;|$)")  # in the reason of a case that is outside of what a tool takes
 BESIDE = "(beside others only)"
 GROUPS = {
     "node": "(functions expanded)", "simple": "(small graphs)", "light": "(networks)",
     "pytorch-converted": "(PyTorch models)", "pytorch-operator": "(PyTorch models)",
 }  # fmt: skip
+ALIKE = re.compile(" it fails in the same words, so that its version is not the cause: ")
+# How such a case failed, where its form at an opset that the tool takes ends otherwise, or there is no such form.
+ASIDE = re.compile(
+    r"(?<=[^;]); as it is it failed so: .*|(?<=cannot be converted: )([^;]*); it failed so: .*", re.DOTALL
+)
 
 
 @dataclass
@@ -178,8 +186,8 @@ def causes(entries: Iterable[Entry]) -> list[CauseGroup]:
     for one in entries:
         if one.status != "supported":
             analysed = one.expected not in ("", NOT_ANALYSED)
-            why = one.expected if analysed else normalised(one.reason)
-            opset = one.reason.partition(";")[0] if one.status == "version skew" else ""
+            why = one.expected if analysed else normalised(_reason(one))
+            opset = one.reason.partition(";")[0] if one.status == SKEW else ""
             groups.setdefault((one.status, where(one), one.expected, one.link, opset + why), []).append(one)
     found = [
         CauseGroup(status, place, reason, link, _message(ones), _cases(ones))
@@ -188,11 +196,26 @@ def causes(entries: Iterable[Entry]) -> list[CauseGroup]:
     return sorted(found, key=lambda group: (-len(group.cases), group.status, group.cases))
 
 
+def taken(entries: Iterable[Entry]) -> list[str]:
+    """What tools say of the opsets and IR that they take, by the cases that are outside of these."""
+    return sorted({found[1] for one in entries if one.status == SKEW and (found := TAKEN.search(one.reason))})
+
+
 def _message(ones: Sequence[Entry]) -> str:
     """The first line of the first case by name, which it names where not all messages are the same."""
     first = min(ones, key=lambda one: str(one.cell["model"]))
-    line = first_line(first)
-    return line if all(one.reason == first.reason for one in ones) else f"{line} ({first.cell['model']})"
+    line = first_line(replace(first, reason=_reason(first)))
+    return line if all(_reason(one) == _reason(first) for one in ones) else f"{line} ({first.cell['model']})"
+
+
+def _reason(one: Entry) -> str:
+    """The reason, of a case that is outside of what a tool takes only what becomes of it there.
+
+    What the tool takes is the same for all of them (:func:`taken`), and how it refuses anything else says nothing.
+    """
+    if one.status != SKEW:
+        return one.reason
+    return ASIDE.sub(r"\1", ALIKE.sub(", too: ", TAKEN.sub("", one.reason, 1), 1), 1)
 
 
 def _cases(ones: Iterable[Entry]) -> tuple[str, ...]:

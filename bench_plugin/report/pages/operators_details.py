@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages, Paragraph, Table, TableCell
 from bench_plugin.report.entries import Entry
-from bench_plugin.report.grids.operators import CauseGroup, OperatorGrid, causes
+from bench_plugin.report.grids.operators import CauseGroup, OperatorGrid, causes, taken
 from bench_plugin.report.pages.scores import percent
 from bench_plugin.report.parts import legend_table, made_with, remarks, run_line
 from bench_plugin.report.statuses import FAILED
@@ -22,6 +22,7 @@ UNKNOWN = (
     "addresses, paths and counters; where these differ, the case that the message is of stands behind it."
 )
 PREFIX = "test_"  # of every case's name
+EXPANDED = "_expanded"  # ends the name of a case that has the body of a function in place of its node
 FEW = 10  # names of cases that say nothing of the tool; the JSON page has all of them
 OUTSIDE = "These cases say nothing of the tool and are outside its score."
 
@@ -53,7 +54,7 @@ def _causes(entries: Sequence[Entry]) -> Iterator[Block]:
         yield _table(unknown, "message", [group.message for group in unknown])
     if outside:
         yield Heading("Outside the score")
-        yield Paragraph(OUTSIDE)
+        yield Paragraph(" ".join((OUTSIDE, *(f"{one}." for one in taken(entries)))))
         yield _table(outside, "reason", [group.message for group in outside], most=FEW)
 
 
@@ -66,12 +67,26 @@ def _table(groups: Sequence[CauseGroup], head: str, texts: Sequence[str], *, mos
         )
         for group, text in zip(groups, texts, strict=True)
     )  # fmt: skip
-    heads = ("cases", "status", "stage: symptom", head, "finding or thread", f"names of the cases, without {PREFIX}")
+    heads = (
+        "cases",
+        "status",
+        "stage: symptom",
+        head,
+        "finding or thread",
+        f"names of the cases, without {PREFIX}; ({EXPANDED}): both",
+    )
     return Table(heads, rows, keys=2)
 
 
 def _names(cases: Sequence[str], most: int | None) -> str:
-    names = [case.removeprefix(PREFIX) for case in cases]
+    names = _joined([case.removeprefix(PREFIX) for case in cases])
     if most is None or len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def _joined(names: Sequence[str]) -> list[str]:
+    """The names, of which a case and the same with its function expanded are one: ``gelu(_expanded)``."""
+    both = {name for name in names if name + EXPANDED in names}
+    expanded = {name + EXPANDED for name in both}
+    return [f"{name}({EXPANDED})" if name in both else name for name in names if name not in expanded]
