@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.compare.table import DEFAULTS
-from bench_plugin.diagnosis.part_verdict import OutputVerdict, judged
+from bench_plugin.diagnosis.part_verdict import VALUES, OutputVerdict, judged
 from bench_plugin.diagnosis.parts import CannotSay, Graph, Part, Ran
 from bench_plugin.diagnosis.trials import Trials
 from bench_plugin.domain.outcome import Failure
@@ -207,7 +207,7 @@ def _in_steps(name: str, operators: Sequence[str], want: Any, have: Any) -> Plac
     most, beyond = int(steps.max(initial=0)), float((steps > 1).mean()) if steps.size else 0.0
     ratio = max(most / DEFAULTS.quantised_steps, beyond / (1 - DEFAULTS.quantised_share))
     reason = f"up to {most} steps, {beyond:.1%} of the elements beyond one"
-    return Place(name, tuple(operators), float(most), ratio, "values" if ratio > 1 else "", reason)
+    return Place(name, tuple(operators), float(most), ratio, VALUES if ratio > 1 else "", reason)
 
 
 def _layer_operators(graph: Graph, makers: dict[str, int], name: str) -> list[str]:

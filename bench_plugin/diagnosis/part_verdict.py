@@ -25,6 +25,7 @@ from bench_plugin.domain.precision import PRECISIONS
 
 Array = np.ndarray[Any, Any]
 
+VALUES = "values"  # what is wrong in an output that is right in shape, type, NaN and Inf
 NOISE_RUNS = 2
 MOST_STEPS = 1.25  # of a quantised output: one step for a tie, and what a dequantisation in float32 adds
 MOST_LEVELS = 256  # of an output of eight bits
@@ -127,9 +128,9 @@ def step_of(values: Array) -> float | None:
 
 def _in_steps(name: str, want: Array, have: Array, step: float) -> OutputVerdict:
     wrong, reason, worst = _kind(want, have), "", np.inf
-    if wrong == "values":  # they may differ
+    if wrong == VALUES:  # they may differ
         worst = float(np.abs(have.astype(np.float64) - want).max(initial=0.0)) / step
-        wrong = "values" if not worst <= MOST_STEPS else ""
+        wrong = VALUES if not worst <= MOST_STEPS else ""
         reason = f"{worst:.3g} steps of {step:.3g} off" if wrong else ""
     reach = MOST_STEPS * step
     return OutputVerdict(name, wrong, reason or wrong, None, worst / MOST_STEPS, reach, reach)
@@ -186,7 +187,7 @@ def _kind(want: Array, have: Array) -> str:
         return "NaN"
     if _real(want) and (np.isinf(want) != np.isinf(have)).any():
         return "Inf"
-    return "values"
+    return VALUES
 
 
 def _real(values: Array) -> bool:

@@ -14,14 +14,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from bench_plugin.diagnosis.failure_signature import same_failure
-from bench_plugin.diagnosis.part_verdict import OutputVerdict, judged
+from bench_plugin.diagnosis.part_verdict import VALUES, OutputVerdict, judged
 from bench_plugin.diagnosis.parts import CannotSay, Graph, Part, Ran
 from bench_plugin.diagnosis.trials import Trials
 from bench_plugin.domain.outcome import Failure, Stage, Symptom
 
 SMALLEST = (1, 2, 3, 4)
 HANG_SECONDS = 20.0
-VALUES = "values"  # what is wrong in a mismatch that is neither in shape, type, NaN nor Inf
 PATIENCE = 10.0  # a part may take so many times as long as the whole model
 
 

@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench_plugin.diagnosis.part_verdict import OutputVerdict
+from bench_plugin.diagnosis.part_verdict import VALUES, OutputVerdict
 from bench_plugin.diagnosis.parts import CannotSay, Ran
 from bench_plugin.diagnosis.reduce import Defect, Reduction
 from bench_plugin.diagnosis.scripts import Needs, has_template, packages, script
@@ -125,7 +125,7 @@ def _sample(trials: Trials, found: Reduction) -> tuple[dict[str, Any], list[Allo
     for index, (name, want) in enumerate(truth.items()):
         verdict = verdicts.get(name)
         limits.append(_limits(verdict))
-        if verdict and verdict.wrong == "values" and index < len(ran.outputs) and want.dtype.kind == "f":
+        if verdict and verdict.wrong == VALUES and index < len(ran.outputs) and want.dtype.kind == "f":
             errors = np.abs(ran.outputs[index].astype(np.float64) - want).reshape(count, -1).max(axis=1)
             worst = int(errors.argmax())
     expected = [values[worst] for values in truth.values()]

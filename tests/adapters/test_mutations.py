@@ -159,22 +159,24 @@ def resized():
     return graph(nodes, weights, [single("x", 16)], [single("y", 64)])
 
 
-def trees(kind):
+def trees(kind, greater=False):
     # Three trees of one split each, of whole numbers, so that some are equal to a threshold; the second has no effect.
     leaves = [1.0, 2.0, 0.0, 0.0, 4.0, 8.0]
     if kind == "TreeEnsemble":
         said = dict(
             tree_roots=[0, 1, 2], nodes_featureids=[0, 1, 2], n_targets=1, post_transform=0, aggregate_function=1,
-            nodes_modes=h.make_tensor("m", 2, [3], [0, 1, 2]), nodes_splits=h.make_tensor("s", 1, [3], [0.0, 0.0, 1.0]),
+            nodes_modes=h.make_tensor("m", 2, [3], [2, 3, 2] if greater else [0, 1, 0]),
+            nodes_splits=h.make_tensor("s", 1, [3], [0.0, 0.0, 1.0]),
             nodes_truenodeids=[0, 2, 4], nodes_falsenodeids=[1, 3, 5], nodes_trueleafs=[1, 1, 1],
             nodes_falseleafs=[1, 1, 1], leaf_targetids=[0] * 6, leaf_weights=h.make_tensor("w", 1, [6], leaves),
         )
     else:
+        modes = ("BRANCH_GTE", "BRANCH_GT", "BRANCH_GTE") if greater else ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_LEQ")
         prefix = {"TreeEnsembleRegressor": "target", "TreeEnsembleClassifier": "class"}[kind]
         said = {
             "nodes_treeids": [0] * 3 + [1] * 3 + [2] * 3, "nodes_nodeids": [0, 1, 2] * 3,
             "nodes_featureids": [0, 0, 0, 1, 0, 0, 2, 0, 0], "nodes_values": [0.0] * 6 + [1.0, 0.0, 0.0],
-            "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF", "BRANCH_LT", "LEAF", "LEAF", "BRANCH_GTE", "LEAF", "LEAF"],
+            "nodes_modes": [one for mode in modes for one in (mode, "LEAF", "LEAF")],
             "nodes_truenodeids": [1, 0, 0] * 3, "nodes_falsenodeids": [2, 0, 0] * 3,
             f"{prefix}_treeids": [0, 0, 1, 1, 2, 2],
             f"{prefix}_nodeids": [1, 2] * 3, f"{prefix}_ids": [0] * 6, f"{prefix}_weights": leaves,
@@ -216,7 +218,8 @@ cases = {
     "one dead": (residual(0.0, 0.5), 8), "dead branch": (projected(0.0), 8), "broken": (broken(), 8),
     "normalised": (normalised(1.0), 8), "normalised and hidden": (normalised(1e-9), 8),
     "normalised alone": (normalised(0.0), 8), "gelu": (written_gelu(), 8), "resized": (resized(), 16),
-    **{kind: (trees(kind), 8) for kind in ("TreeEnsemble", "TreeEnsembleRegressor", "TreeEnsembleClassifier")},
+    **{f"{kind}{more}": (trees(kind, bool(more)), 8) for more in ("", " >=")
+       for kind in ("TreeEnsemble", "TreeEnsembleRegressor", "TreeEnsembleClassifier")},
 }
 print(json.dumps({name: report(*case) for name, case in cases.items()}))
 """
@@ -331,9 +334,10 @@ def test_the_last_of_equal_largest_elements_is_another_one(tools_python: Path) -
     assert without["without"] == ["ArgMax y"] and "effect" not in without
 
 
+@pytest.mark.parametrize("splits", ["", " >="])
 @pytest.mark.parametrize("kind", ["TreeEnsemble", "TreeEnsembleRegressor", "TreeEnsembleClassifier"])
-def test_of_trees_one_is_left_out_and_splits_are_turned_at_equality(tools_python: Path, kind: str) -> None:
-    mutants = found(tools_python)[kind]["mutants"]
+def test_of_trees_one_is_left_out_and_splits_are_turned_at_equality(tools_python: Path, kind: str, splits: str) -> None:
+    mutants = found(tools_python)[kind + splits]["mutants"]
     # The tree in the middle has leaves of 0 alone: without it nothing changes, and the next one is left out.
     assert mutants["tree left out"]["site"] == f"tree 2 of {kind} trees" and mutants["tree left out"]["effect"] > 0.1
     assert mutants["tree < or <="]["site"] == "1 nodes" and mutants["tree < or <="]["effect"] > 0.1

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.checks.operators.judging import beside_converted
 from tests.project import Finished, Project, make_project
 
 FAKE = Path(__file__).parent.parent / "fake"
@@ -145,24 +144,6 @@ def test_skew_is_tried_again_converted(finished: Finished) -> None:
     assert " it is supported; as it is it failed so: " in said
     said = finished.cells()["test_relu"]["numbers"]["converted"]
     assert said == {"status": "", "reason": "the adapter does not declare what its tool takes"}
-
-
-@pytest.mark.parametrize(
-    ("status", "reason", "said"),
-    [
-        ("", "cannot be converted: no", "cannot be converted: no; it failed so: no kernel for axis 1"),
-        ("supported", "", "at opset 18, IR 8 it is supported; as it is it failed so: no kernel for axis 1"),
-        ("unsupported", "no kernel for axis 2",
-         "at opset 18, IR 8 it fails in the same words, so that its version is not the cause: no kernel for axis 1"),
-        ("mismatch", "no kernel for axis 2",
-         "at opset 18, IR 8 it ends otherwise (mismatch); as it is it failed so: no kernel for axis 1"),
-        ("ERROR", "no file",
-         "at opset 18, IR 8 it ends otherwise (ERROR); as it is it failed so: no kernel for axis 1"),
-    ],
-)  # fmt: skip
-def test_a_case_that_is_too_new_says_whether_its_version_is_the_cause(status: str, reason: str, said: str) -> None:
-    converted = {"status": status, "reason": reason, "opset": 18, "ir": 8}
-    assert beside_converted("no kernel for axis 1", converted) == said
 
 
 def test_what_cannot_be_handed_over_says_so(finished: Finished) -> None:

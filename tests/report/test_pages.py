@@ -335,6 +335,9 @@ def test_a_case_and_the_same_with_its_function_expanded_are_named_once() -> None
     names = ("test_gelu", "test_gelu_expanded", "test_elu_expanded", "test_abs")
     [page] = build_pages([header(), *(operator(name, reason="no") for name in names)])
     assert "| abs, elu_expanded, gelu(\\_expanded) |" in markdown.render(page.details["iree"])
+    names = tuple(f"test_{letter}{end}" for letter in "abcdefghijkl" for end in ("", "_expanded"))
+    [page] = build_pages([header(), *(operator(name, "version skew", reason="opset 28") for name in names)])
+    assert "j(\\_expanded) and 4 more |" in markdown.render(page.details["iree"])
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_plugin.checks.operators.errata import Erratum, errata_of
-from bench_plugin.checks.operators.judging import beside_converted, judged, verdict_of
+from bench_plugin.checks.operators.judging import judged, verdict_of
 from bench_plugin.checks.operators.steadiness import compared, same_bits, sampled
 from bench_plugin.checks.operators.stored_runs import CaseRun, StoredRuns, lasting
 from bench_plugin.checks.protocol import Checker, Parts, Request
@@ -35,6 +35,7 @@ from bench_plugin.domain.outcome import Cause, Outcome, Stage, Status, Symptom, 
 from bench_plugin.domain.paths import scratch_folder
 from bench_plugin.domain.precision import ORIGINAL
 from bench_plugin.domain.recipes import recipe
+from bench_plugin.domain.texts import skew
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.compile_run import CompileRun
 from bench_plugin.pipeline.retry import with_repeat
@@ -148,10 +149,10 @@ class Operators:
             return ""
         opset, ir = case.row["opsets"].get("ai.onnx", 0), case.row["ir"]
         if newer(case.row, backend.opset, backend.ir):
-            return f"opset {opset}, IR {ir}; {cell.compiler} takes {_range(backend)}"
-        failed = f"it failed so: {outcome.reason}"
+            return skew.outside(f"opset {opset}, IR {ir}", cell.compiler, _range(backend))
+        failed = f"{skew.FAILED}{outcome.reason}"
         if 0 < opset < backend.lowest:
-            return f"opset {opset}; {cell.compiler} takes {_range(backend)}; {failed}"
+            return f"{skew.outside(f'opset {opset}', cell.compiler, _range(backend))}; {failed}"
         for erratum in errata_of(cell.model, self._parts.workspace.operator_folders):
             if self._explained(erratum, backend, case, cell, outcome):
                 return f"{erratum.text}; {failed}"
@@ -174,7 +175,7 @@ class Operators:
             converted = self._converted_verdict(cell, backend, case)
             numbers["converted"] = converted
             if newer(case.row, backend.opset, backend.ir):
-                reason = f"{reason}; {beside_converted(outcome.reason, converted)}"
+                reason = f"{reason}; {skew.beside_converted(outcome.reason, converted)}"
         return replace(
             outcome, status=Status.VERSION_SKEW, symptom=Symptom.VERSION_SKEW, stage=outcome.stage or Stage.COMPILE,
             reason=reason, numbers=numbers, reusable=ran is None or lasting(ran.failure),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from bench_plugin.checks.compiled import carriers
 from bench_plugin.checks.operators.stored_runs import CaseRun
 from bench_plugin.compare.operators.stock import stock
 from bench_plugin.compare.operators.strict import Verdict, strict
 from bench_plugin.domain.outcome import Outcome, Stage, Status, Symptom, Unverified
-from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.inventory import low_bit_cases
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.tasks.corpus import CaseData
@@ -57,24 +54,6 @@ def verdict_of(data: CaseData, ran: CaseRun, by_stock: Verdict | None = None, *,
     if data.no_truth and data.rule.need == "spread":
         return by_stock or stock(data.expected, ran.outputs, rtol=data.row["rtol"], atol=data.row["atol"])
     return strict(data.expected, ran.outputs, data.truths, data.rule, loose=loose)
-
-
-def beside_converted(failed: str, converted: Mapping[str, Any]) -> str:
-    """How a case that is newer than its backend ``failed``, and whether the version is the cause.
-
-    ``converted`` is the verdict on its form at an opset that the backend takes, as the row has it; its status is empty
-    where there is no such form.
-    """
-    status, reason = converted["status"], converted["reason"]
-    if not status:
-        return f"{reason}; it failed so: {failed}"
-    at = f"at opset {converted['opset']}, IR {converted['ir']}"
-    if status == Status.SUPPORTED:
-        return f"{at} it is supported; as it is it failed so: {failed}"
-    alike = reason == failed if status == Status.MISMATCH else normalised(reason) == normalised(failed)
-    if alike:
-        return f"{at} it fails in the same words, so that its version is not the cause: {failed}"
-    return f"{at} it ends otherwise ({status}); as it is it failed so: {failed}"
 
 
 def _note(ran: CaseRun, log: CellLog, *, few_bits: bool) -> None:

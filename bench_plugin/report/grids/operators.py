@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bench_plugin.domain.texts import skew
 from bench_plugin.domain.texts.messages import normalised
 from bench_plugin.report.earlier import NONE_EARLIER, EarlierRuns
 from bench_plugin.report.entries import Entry, entry, header_of, heading, latest, of_host, partial
@@ -17,17 +17,11 @@ from bench_plugin.results.known_failures.expectations import NOT_ANALYSED
 
 CHECK = "operator"
 SKEW = "version skew"
-TAKEN = re.compile(r"; (\S+ takes opset [^;]+)(?=;|$)")  # in the reason of a case that is outside of what a tool takes
 BESIDE = "(beside others only)"
 GROUPS = {
     "node": "(functions expanded)", "simple": "(small graphs)", "light": "(networks)",
     "pytorch-converted": "(PyTorch models)", "pytorch-operator": "(PyTorch models)",
 }  # fmt: skip
-ALIKE = re.compile(" it fails in the same words, so that its version is not the cause: ")
-# How such a case failed, where its form at an opset that the tool takes ends otherwise, or there is no such form.
-ASIDE = re.compile(
-    r"(?<=[^;]); as it is it failed so: .*|(?<=cannot be converted: )([^;]*); it failed so: .*", re.DOTALL
-)
 
 
 @dataclass
@@ -198,7 +192,7 @@ def causes(entries: Iterable[Entry]) -> list[CauseGroup]:
 
 def taken(entries: Iterable[Entry]) -> list[str]:
     """What tools say of the opsets and IR that they take, by the cases that are outside of these."""
-    return sorted({found[1] for one in entries if one.status == SKEW and (found := TAKEN.search(one.reason))})
+    return sorted({said for one in entries if one.status == SKEW and (said := skew.taken(one.reason))})
 
 
 def _message(ones: Sequence[Entry]) -> str:
@@ -209,13 +203,7 @@ def _message(ones: Sequence[Entry]) -> str:
 
 
 def _reason(one: Entry) -> str:
-    """The reason, of a case that is outside of what a tool takes only what becomes of it there.
-
-    What the tool takes is the same for all of them (:func:`taken`), and how it refuses anything else says nothing.
-    """
-    if one.status != SKEW:
-        return one.reason
-    return ASIDE.sub(r"\1", ALIKE.sub(", too: ", TAKEN.sub("", one.reason, 1), 1), 1)
+    return skew.shortened(one.reason) if one.status == SKEW else one.reason
 
 
 def _cases(ones: Iterable[Entry]) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ UNKNOWN = (
 )
 PREFIX = "test_"  # of every case's name
 EXPANDED = "_expanded"  # ends the name of a case that has the body of a function in place of its node
+BOTH = f"({EXPANDED})"  # behind a name that stands for two cases
 FEW = 10  # names of cases that say nothing of the tool; the JSON page has all of them
 OUTSIDE = "These cases say nothing of the tool and are outside its score."
 
@@ -73,7 +74,7 @@ def _table(groups: Sequence[CauseGroup], head: str, texts: Sequence[str], *, mos
         "stage: symptom",
         head,
         "finding or thread",
-        f"names of the cases, without {PREFIX}; ({EXPANDED}): both",
+        f"names of the cases, without {PREFIX}; {BOTH}: both",
     )
     return Table(heads, rows, keys=2)
 
@@ -82,11 +83,12 @@ def _names(cases: Sequence[str], most: int | None) -> str:
     names = _joined([case.removeprefix(PREFIX) for case in cases])
     if most is None or len(names) <= most:
         return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most} more"
+    left = len(cases) - sum(2 if name.endswith(BOTH) else 1 for name in names[:most])
+    return f"{', '.join(names[:most])} and {left} more"
 
 
 def _joined(names: Sequence[str]) -> list[str]:
     """The names, of which a case and the same with its function expanded are one: ``gelu(_expanded)``."""
     both = {name for name in names if name + EXPANDED in names}
     expanded = {name + EXPANDED for name in both}
-    return [f"{name}({EXPANDED})" if name in both else name for name in names if name not in expanded]
+    return [name + BOTH if name in both else name for name in names if name not in expanded]
