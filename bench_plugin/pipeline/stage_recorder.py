@@ -23,8 +23,12 @@ class StageRecorder:
         self._at: dict[Cell, str] = {}
 
     def progress(self, cell: Cell) -> str:
-        """The stage that the cell is at; ``waiting`` before its first one."""
-        return self._at.get(cell, "waiting")
+        """The stage that the cell is at; before its first one ``waiting``, and what is computed meanwhile."""
+        at = dict(self._at)
+        if cell in at:
+            return at[cell]
+        others = "; ".join(f"{other.id}: {stage}" for other, stage in at.items())
+        return f"waiting while others are computed ({others})" if others else "waiting"
 
     def obtain(self, cell: Cell, name: str, task: Task, *, fresh: bool = False) -> Done:
         """Obtain a stage for a cell, made by a ``fresh`` process if asked; meanwhile the cell's progress is ``name``.
