@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
@@ -206,11 +207,40 @@ def _dynamic(call: PrepareCall, source: str, target: str) -> None:
     onnx = importlib.import_module("onnx")
     prepared = low_bits_graphs.preprocessed(call, source)
     # PyTorch's exporter declares weights in value_info too; their shapes are wrong once they are quantised.
-    onnx.save(_undeclared(onnx.load(prepared)), prepared)
+    model = _undeclared(onnx.load(prepared))
+    _own_weights(model.graph)
+    onnx.save(model, prepared)
     quantization.quantize_dynamic(
         prepared, target, weight_type=quantization.QuantType.QInt8, per_channel=False, reduce_range=False,
         nodes_to_exclude=_nodes(onnx, prepared, _is_attention),
     )  # fmt: skip
+
+
+def _own_weights(graph: Any) -> None:
+    """Give every Gemm with transB a weight of its own where other nodes read it too, as in an unrolled recurrent cell.
+
+    The quantiser transposes a weight in place for each Gemm (docs/findings/onnxruntime_quantiser_gemm_shared.py).
+    """
+    graphs = list(_graphs(graph))
+    nodes = [node for one in graphs for node in one.node]
+    readers = Counter(name for node in nodes for name in node.input)
+    stored = {tensor.name: (one, tensor) for one in graphs for tensor in one.initializer}
+    for node in nodes:
+        turned = node.op_type == "Gemm" and any(one.name == "transB" and one.i for one in node.attribute)
+        if turned and readers[node.input[1]] > 1 and node.input[1] in stored:
+            holder, weight = stored[node.input[1]]
+            copied = holder.initializer.add()
+            copied.CopyFrom(weight)
+            copied.name = node.input[1] = f"{weight.name}_of_{node.output[0]}"
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """A graph and all that are inside its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                yield from _graphs(inner)
 
 
 def _is_attention(node: Any) -> bool:
