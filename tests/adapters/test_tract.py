@@ -143,6 +143,14 @@ def test_an_operator_that_it_lacks_is_a_refusal(tmp_path: Path) -> None:
     assert answer.error.partition("\n")[0].startswith("TractError: Unimplemented(Det): Operator can not"), answer.error
 
 
+def test_a_run_that_fails_names_the_cause_behind_its_node(tmp_path: Path) -> None:
+    text = HEAD + "g (float[8] x) => (float[8] y) <float r = {0.5}, bool t = {1}> { y = Dropout(x, r, t) }"
+    answer = answered("tract", written(text, tmp_path / "model.onnx"), {"x": np.ones(8, np.float32)},
+                      [("y", "float32", (8,))], tmp_path / "made")  # fmt: skip
+    first = answer.error.partition("\n")[0]
+    assert first == "TractError: Dropout: Dropout in training mode with a non-zero ratio is not supported", answer.error
+
+
 # Sizes of Reshape that are computed from a symbol in int32, as tf2onnx writes a Dense on more than two dimensions.
 RESHAPED = """g (float[batch,3,2] x) => (float[batch,2,4] y)
 <float[3,4] w = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0}, int64[2] flat = {-1, 3},

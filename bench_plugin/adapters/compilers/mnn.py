@@ -215,6 +215,8 @@ def _variable(expressions: Any, x: Any) -> Any:
 
     Its converter reads float16 as float32, in which it computes such a file throughout; so do files of narrower types.
 
+    An input of float64 without elements, as the second one of a CastLike, has no values that would be cut short.
+
     Raises Unsupported for a type that would be cut short, and for integers that do not fit.
     """
     import numpy as np
@@ -226,7 +228,7 @@ def _variable(expressions: Any, x: Any) -> Any:
         if x.size and (int(x.min()) < limits.min or int(x.max()) > limits.max):
             raise Unsupported(f"an input of {x.dtype} has values beyond the 32 bits that MNN keeps")
         kind, narrow = expressions.int, np.ascontiguousarray(x, dtype=np.int32)
-    elif x.dtype == np.float32 or NARROW_FLOATS.match(x.dtype.name):
+    elif x.dtype == np.float32 or NARROW_FLOATS.match(x.dtype.name) or (x.dtype == np.float64 and not x.size):
         kind, narrow = expressions.float, np.ascontiguousarray(x, dtype=np.float32)
     else:
         raise Unsupported(f"MNN takes no input of type {packs.dtype_of(x)}")

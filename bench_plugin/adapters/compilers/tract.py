@@ -61,7 +61,7 @@ CONTRACTIONS = re.compile(r"MatMul|EinSum|Conv|DepthWise|Lstm|Gru|Rnn|Scan", re.
 DUMP = "ModelPatch {"  # of a patch of its graph, weights included, below the error that it is about
 MULTIPLY_ADDS = re.compile(r"FMA\((\w+)\)$")
 CONTEXT = re.compile(r"^\s*\d+: ")  # of the lines under "Caused by:"
-NODE = re.compile(r'Building node .*\((\w+)\)$|node #\d+ "[^"]*" (\S+)')
+NODE = re.compile(r'Building node .*\((\w+)\)$|(?:node|Evaluating) #\d+ "[^"]*" (\S+)')
 NOT_A_MODEL = re.compile(r"failed to decode Protobuf|does not contain a graph|invalid wire type")
 
 
@@ -123,7 +123,7 @@ class Adapter:
         given = call.named(names)
 
         def run(xs: Sequence[Any]) -> list[Any]:
-            return _arrays(runnable.run([_tensor(x) for x in xs]))
+            return _evaluated(runnable, [_tensor(x) for x in xs])
 
         def bind(xs: Sequence[Any]) -> Any:
             return partial(runnable.run, [_tensor(x) for x in xs]), _arrays
@@ -212,6 +212,15 @@ def _tensor(x: Any) -> Any:
     if getattr(getattr(x, "dtype", None), "name", "") not in TYPES:
         raise Unsupported("tract's Python interface takes no input of type %s" % getattr(x, "dtype", type(x).__name__))
     return importlib.import_module("tract").Tensor.from_numpy(np.asarray(x))
+
+
+def _evaluated(runnable: Any, tensors: Sequence[Any]) -> list[Any]:
+    """The outputs of a model as arrays. Raises TractError with its root cause first."""
+    tract = importlib.import_module("tract")
+    try:
+        return _arrays(runnable.run(tensors))
+    except tract.TractError as error:
+        raise _readable(error) from None
 
 
 def _arrays(tensors: Sequence[Any]) -> list[Any]:
