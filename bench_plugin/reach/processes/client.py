@@ -37,6 +37,7 @@ from bench_plugin.reach.processes.leased_agent import (
     Process,
     Source,
 )
+from bench_plugin.reach.processes.memory import memory_kills
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,6 +51,8 @@ LARGE = (wire.CALL, wire.GET, wire.RUN, wire.OUTPUT, wire.STATS)  # the requests
 ASKED_BYTES = 1 << 16  # a board is asked whether it has content of this size or more, before that is sent
 ANSWERS = (wire.RESULT, wire.OK)
 LOOK_EVERY = 1024  # inferences, after which memory and log are looked at though nothing waits
+# Whose memory it was cannot be told: the kernel chooses, and an agent is chosen before the process of the run.
+NO_MEMORY = "this machine has no memory left, and its kernel killed the agent"
 STARTED = "started"  # what the first of the two answers to process says
 
 
@@ -80,6 +83,7 @@ class Agent:
     _bounded: float = 0.0  # when the log was bounded last, on the monotonic clock
     _printed: int = 0  # bytes that the log had when the last request was made
     memory_limit: int = 0
+    _kills: int = field(default_factory=memory_kills)  # of this machine's kernel, when the last call began
     given: GivenFiles | None = None
     hello: Mapping[str, Any] = field(default_factory=dict)  # what the agent said of itself
     _repeating: Repeating | None = None
@@ -128,7 +132,7 @@ class Agent:
         """
         began = time.monotonic()
         self.load(adapter, limits)
-        self.memory_limit = limits.memory_bytes
+        self.memory_limit, self._kills = limits.memory_bytes, memory_kills()
         given = arrays or {}
         self.clean = False
         with self.placed(adapter, operation, files or {}, limits) as places:
@@ -463,6 +467,8 @@ class Agent:
         where = f" in stage {stage}" if stage else ""
         if status is not None and os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
+            if number == signal.SIGKILL and self.process.shares_files and memory_kills() > self._kills:
+                return self._lost("harness", f"{NO_MEMORY}{where}", stage, number)
             name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
             words = last_words(self.log, self._printed) if number == signal.SIGABRT else ""
             said = f"the agent was killed by {name}{where}" + (f": {words}" if words else "")

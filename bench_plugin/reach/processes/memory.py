@@ -1,4 +1,4 @@
-"""The resident memory and the processor time of the descendants of a process, from /proc."""
+"""Memory and processor time of the descendants of a process, and processes killed for want of memory, from /proc."""
 
 from __future__ import annotations
 
@@ -34,6 +34,16 @@ def processor_seconds_below(pid: int) -> float:
         total += sum(_ticks(process))
         pending.extend(_children(process))
     return total / TICKS
+
+
+def memory_kills() -> int:
+    """How many processes the kernel of this machine has killed because memory ran out; 0 where it does not say."""
+    try:
+        with open("/proc/vmstat", "rb") as file:
+            counters = dict(line.split() for line in file)
+    except OSError:
+        return 0
+    return int(counters.get(b"oom_kill", 0))
 
 
 def _ticks(pid: int) -> tuple[int, int]:
