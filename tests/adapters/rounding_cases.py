@@ -21,7 +21,7 @@ from bench_plugin.agent import modules
 
 
 def model(
-    nodes: list[Any], inputs: dict[str, list[int]], output: list[int], weights: dict[str, Any], opset: int = 17
+    nodes: list[Any], inputs: dict[str, list[Any]], output: list[Any], weights: dict[str, Any], opset: int = 17
 ) -> Any:
     graph = h.make_graph(
         nodes, "g", [h.make_tensor_value_info(name, 1, shape) for name, shape in inputs.items()],
@@ -273,6 +273,32 @@ def written_out(rng: Any) -> Any:
     return model(nodes, {"x": [2, 4]}, [2, 5], {})
 
 
+def tied() -> Any:
+    """Two convolutions with one weight and one bias, each with a factor of its own behind it, as a detector has."""
+    rng = np.random.default_rng(1)
+    single = lambda *shape: rng.standard_normal(shape).astype(np.float32)  # noqa: E731
+    weights = {"w": single(4, 3, 3, 3), "b": single(4), "g": np.float32(0.7), "k": np.float32(1.3)}
+    nodes = []
+    for factor in "gk":
+        nodes += [
+            h.make_node("Conv", ["x", "w", "b"], [f"c{factor}"]),
+            h.make_node("Mul", [f"c{factor}", factor], [f"m{factor}"]),
+        ]
+    nodes.append(h.make_node("Concat", ["mg", "mk"], ["y"], axis=1))
+    return model(nodes, {"x": [1, 3, 8, 8]}, [1, 8, 6, 6], weights)
+
+
+def sized() -> Any:
+    """A product whose factor is the root of the width of the input, as exporters write an attention."""
+    nodes = [
+        h.make_node("Shape", ["x"], ["s"]), h.make_node("Gather", ["s", "last"], ["width"]),
+        h.make_node("Cast", ["width"], ["f"], to=1), h.make_node("Sqrt", ["f"], ["root"]),
+        h.make_node("MatMul", ["x", "w"], ["p"]), h.make_node("Mul", ["p", "root"], ["y"]),
+    ]  # fmt: skip
+    weight = np.random.default_rng(2).standard_normal((5, 5)).astype(np.float32)
+    return model(nodes, {"x": ["batch", 5]}, ["batch", 5], {"w": weight, "last": np.array(1)})
+
+
 def refused(rng: Any, rounding: Any) -> dict[str, str]:
     """Why files with weights of these types have no w16; empty where they have one."""
     single = rng.standard_normal((4, 5)).astype(np.float32)
@@ -296,6 +322,7 @@ def refused(rng: Any, rounding: Any) -> dict[str, str]:
 def main(folder: str) -> None:
     for name in (
         "shared/onnx_names",
+        "shared/onnx_tied",
         "rounding/onnx_constants",
         "rounding/onnx_absorbed",
         "rounding/onnx_computed",
@@ -316,6 +343,7 @@ def main(folder: str) -> None:
         "spread": multiplied("ConvTranspose", rng, (4, 1, 1)), "rows": multiplied("Conv", rng, (1, 1, 6, 1)),
         "tabular": tabular(rng), "tempered": tempered(rng), "constant": constant(rng),
         "third": dense(rng, transposed=False, alpha=0.3), "written out": written_out(rng),
+        "tied": tied(),
     }  # fmt: skip
     found: dict[str, Any] = {}
     for name, graph in graphs.items():
@@ -349,7 +377,9 @@ def main(folder: str) -> None:
         graph = graphs[name] if name in graphs else divided(rng)
         places = made(onnx, graph, convert)
         found[name] = [[place.name, place.weight, place.of] for place in places]
-    kept = powers(rng)
+    whole = rounding.unrounded(onnx, sized(), "w16-all")
+    found["sized"] = [[place.name, place.weight, place.of] for place in made(onnx, whole, convert)]
+    kept = powers(np.random.default_rng(5))
     sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_computed"].store(onnx, kept)
     found["powers"] = [[place.name, place.weight, place.of] for place in made(onnx, kept, convert)]
     found["refused"] = refused(rng, rounding)

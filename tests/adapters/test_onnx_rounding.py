@@ -31,7 +31,7 @@ def found(tools_python: Path) -> Mapping[str, Any]:
 
 def test_every_rounding_keeps_the_function(found: Mapping[str, Any]) -> None:
     rounded = {name: row for name, row in found.items() if " " in name}
-    assert len(rounded) == 21 * 10
+    assert len(rounded) == 22 * 10
     assert {name: row["off"] for name, row in rounded.items() if row["off"] > ROUNDED} == {}
 
 
@@ -145,12 +145,23 @@ def test_constants_that_only_computed_another_one_are_no_places(found: Mapping[s
     assert found["powers"] == [["w", True, ""], ["root", False, ""]]
 
 
+def test_a_number_that_is_computed_from_a_fixed_size_is_a_constant(found: Mapping[str, Any]) -> None:
+    assert found["sized"] == [["w", True, ""], ["root", False, ""]]
+
+
 @pytest.mark.parametrize("name", ["multiplied", "spread"])
 def test_a_product_goes_into_the_convolution_before_it_is_rounded(found: Mapping[str, Any], name: str) -> None:
     row = found[f"{name} w16-all+scaled"]
     assert row["operators"] == ["Cast", "Cast", row["operators"][2], "Add"]
     assert set(row["halves"]) == {"w_float16", "c_float16"}
     assert LEAST < row["off"] != found[f"{name} w16-all"]["off"]
+
+
+def test_a_weight_that_two_layers_share_takes_in_what_is_behind_each(found: Mapping[str, Any]) -> None:
+    row = found["tied w16-all+scaled"]
+    assert "Mul" not in row["operators"] and row["operators"].count("Conv") == 2
+    assert set(row["halves"]) == {"w_of_cg_float16", "b_of_cg_float16", "w_of_ck_float16", "b_of_ck_float16"}
+    assert LEAST < row["off"] != found["tied w16-all"]["off"]
 
 
 def test_a_number_behind_a_layer_and_its_bias_goes_into_both(found: Mapping[str, Any]) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
-from bench_plugin.adapters.onnx_tools.shared import onnx_bounded, onnx_names, onnx_separated, onnx_sizing
+from bench_plugin.adapters.onnx_tools.shared import onnx_bounded, onnx_names, onnx_separated, onnx_sizing, onnx_tied
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -22,7 +21,8 @@ ADAPTER = {
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
     "uses": [
-        "onnx_bounded", "onnx_names", "onnx_separated", "onnx_sizing", "low_bits", "low_bits_graphs", "qonnx_files",
+        "onnx_bounded", "onnx_names", "onnx_separated", "onnx_sizing", "onnx_tied", "low_bits", "low_bits_graphs",
+        "qonnx_files",
     ],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }  # fmt: skip
@@ -208,7 +208,7 @@ def _dynamic(call: PrepareCall, source: str, target: str) -> None:
     prepared = low_bits_graphs.preprocessed(call, source)
     # PyTorch's exporter declares weights in value_info too; their shapes are wrong once they are quantised.
     model = _undeclared(onnx.load(prepared))
-    _own_weights(model.graph)
+    onnx_tied.untie(model.graph, _transposed)
     onnx.save(model, prepared)
     quantization.quantize_dynamic(
         prepared, target, weight_type=quantization.QuantType.QInt8, per_channel=False, reduce_range=False,
@@ -216,31 +216,13 @@ def _dynamic(call: PrepareCall, source: str, target: str) -> None:
     )  # fmt: skip
 
 
-def _own_weights(graph: Any) -> None:
-    """Give every Gemm with transB a weight of its own where other nodes read it too, as in an unrolled recurrent cell.
+def _transposed(node: Any) -> Sequence[int]:
+    """The input of a Gemm that the quantiser transposes in place, once for each Gemm that reads it.
 
-    The quantiser transposes a weight in place for each Gemm (docs/findings/onnxruntime_quantiser_gemm_shared.py).
+    So two of them would get it as it was (docs/findings/onnxruntime_quantiser_gemm_shared.py).
     """
-    graphs = list(_graphs(graph))
-    nodes = [node for one in graphs for node in one.node]
-    readers = Counter(name for node in nodes for name in node.input)
-    stored = {tensor.name: (one, tensor) for one in graphs for tensor in one.initializer}
-    for node in nodes:
-        turned = node.op_type == "Gemm" and any(one.name == "transB" and one.i for one in node.attribute)
-        if turned and readers[node.input[1]] > 1 and node.input[1] in stored:
-            holder, weight = stored[node.input[1]]
-            copied = holder.initializer.add()
-            copied.CopyFrom(weight)
-            copied.name = node.input[1] = f"{weight.name}_of_{node.output[0]}"
-
-
-def _graphs(graph: Any) -> Iterator[Any]:
-    """A graph and all that are inside its nodes."""
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from _graphs(inner)
+    turned = node.op_type == "Gemm" and any(one.name == "transB" and one.i for one in node.attribute)
+    return (1,) if turned else ()
 
 
 def _is_attention(node: Any) -> bool:

@@ -66,7 +66,7 @@ class Adapter:
         onnx = importlib.import_module("onnx")
         model = onnx.load(call.files["model.onnx"])
         onnx_computed.store(onnx, model, unread=False)
-        onnx_computed.store_of_shapes(onnx, model)
+        onnx_computed.store_of_shapes(onnx, model, rank=2)
         copies = _own_divisors(onnx, model)
         matching = _Matching(call, _constants(onnx, model))
         for name in call.names:

@@ -64,16 +64,17 @@ def store(onnx: Any, model: Any, *, unread: bool = True) -> None:
     )
 
 
-def store_of_shapes(onnx: Any, model: Any) -> None:
+def store_of_shapes(onnx: Any, model: Any, *, rank: int) -> None:
     """Replace nodes by their results in floating point, in place, which are the same whatever the sizes that are not
-    known: what is cut out of a weight by the width of a tensor, as exporters write an attention.
+    known: what is cut out of a weight by the width of a tensor, or the root of that width, as exporters write an
+    attention. ``rank`` is the least number of dimensions of such a result.
     """
     import numpy as np
 
     one, two = at_size(onnx, model, 1), at_size(onnx, model, 2)
     made = {
         name: values for name, values in one.items()
-        if values.dtype.kind == "f" and values.ndim > 1 and name in two and np.array_equal(values, two[name])
+        if values.dtype.kind == "f" and values.ndim >= rank and name in two and np.array_equal(values, two[name])
     }  # fmt: skip
     kept = [node for node in model.graph.node if not made.keys() >= set(node.output)]
     read = {name for node in kept for name in onnx_names.read_by(node)}.union(one.name for one in model.graph.output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed
@@ -66,6 +66,11 @@ def read(onnx: Any, model: Any) -> Weights:
         if place < len(node.input) and node.input[place] in values
     }
     return Weights(values, vectors, set())
+
+
+def parameters(node: Any) -> Sequence[int]:
+    """The inputs of a layer that something behind it may be put into: its weights and its bias."""
+    return (1, 2) if node.op_type in CHANNELS else ()
 
 
 def folded(onnx: Any, model: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools.rounding import onnx_computed, onnx_constants, onnx_folding, onnx_places
-from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.adapters.onnx_tools.shared import onnx_names, onnx_tied
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import PrepareCall
 from bench_plugin.agent.toolkit import versions
@@ -19,7 +19,7 @@ ADAPTER = {
     "title": "Weights in float16",
     "distribution": "onnx",
     "operations": ["prepare"],
-    "uses": ["onnx_computed", "onnx_constants", "onnx_folding", "onnx_names", "onnx_places"],
+    "uses": ["onnx_computed", "onnx_constants", "onnx_folding", "onnx_names", "onnx_places", "onnx_tied"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -123,6 +123,7 @@ def unrounded(onnx: Any, model: Any, graph: str) -> Any:
     """The model after the steps of ``graph``, with what it computes from constants stored; nothing is rounded."""
     weights = _changed(onnx, model, graph.split("+")[1:])
     model = onnx_folding.stored(onnx, model, weights, {})
+    onnx_computed.store_of_shapes(onnx, model, rank=0)
     onnx_computed.store(onnx, model)
     return model
 
@@ -130,6 +131,8 @@ def unrounded(onnx: Any, model: Any, graph: str) -> Any:
 def _changed(onnx: Any, model: Any, steps: list[str]) -> onnx_folding.Weights:
     """The weights after the steps; the nodes of the model are changed in place."""
     computed = onnx_folding.compute_weights(onnx, model) if set(STEPS).intersection(steps) else set()
+    if "folded" in steps or "scaled" in steps:
+        onnx_tied.untie(model.graph, onnx_folding.parameters)
     weights = onnx_folding.read(onnx, model)
     if "computed" in steps:
         weights.made.update(computed)

@@ -1,0 +1,58 @@
+"""Tied weights, which several layers share: copies of them, where a tool changes the weights of each layer apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from bench_plugin.agent.toolkit import versions
+
+ADAPTER = {
+    "name": "onnx_tied",
+    "kind": "tool",
+    "toolchain": "onnxruntime",
+    "title": "Tied weights",
+    "distribution": "onnx",
+    "operations": [],
+    "uses": [],
+}
+
+
+class Adapter:
+    """Remembers nothing; the adapters that use this file take its functions."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the distributions that take part."""
+        return versions.installed("onnx")
+
+    def reset(self) -> None:
+        """Nothing to forget."""
+
+
+def untie(graph: Any, places: Callable[[Any], Sequence[int]]) -> None:
+    """Give nodes stored tensors of their own where other nodes read these too, in the graph and in those inside it.
+
+    ``places`` says which inputs of a node are meant, by number; there are none of most nodes.
+    """
+    graphs = list(_graphs(graph))
+    nodes = [node for one in graphs for node in one.node]
+    readers = Counter(name for node in nodes for name in node.input)
+    stored = {tensor.name: (one, tensor) for one in graphs for tensor in one.initializer}
+    for node in nodes:
+        for place in places(node):
+            name = node.input[place] if place < len(node.input) else ""
+            if name in stored and readers[name] > 1:
+                holder, tensor = stored[name]
+                copied = holder.initializer.add()
+                copied.CopyFrom(tensor)
+                copied.name = node.input[place] = f"{name}_of_{node.output[0]}"
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """A graph and all that are inside its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                yield from _graphs(inner)
