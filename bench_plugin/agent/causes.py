@@ -63,6 +63,17 @@ def environment_of(text: str) -> str:
     return missing_resource(text) or _row(SURROUNDINGS, text)
 
 
+def resource_below(message: str) -> str:
+    """The words in which a message tells what the machine ran out of, where its first line does not; else empty.
+
+    The first line is what a table shows: of a compiler that a tool calls it says that it failed, and not why.
+    """
+    first, _, rest = message.partition("\n")
+    if missing_resource(first):
+        return ""
+    return next((found[0] for pattern in RESOURCES.values() for found in [pattern.search(rest)] if found), "")
+
+
 def out_of_memory(error: BaseException) -> bool:
     """Whether the exception, or one that it comes from, is an allocation that was refused."""
     return any(isinstance(one, MemoryError) or _row(RESOURCES, text_of(one)) == "memory" for one in chain(error))

@@ -293,7 +293,7 @@ class Server:
             symptom = "out-of-memory"
         types = type_names(error)[:MOST_TYPES]
         cause, message = causes.cause_of(error, self._declared), _message(error)
-        lack = causes.short_of_disk(self._store.folder, self._needed)
+        lack = causes.short_of_disk(self._store.folder, self._needed) or causes.resource_below(message)
         if lack:  # whatever a tool makes of it
             first, newline, rest = message.partition("\n")
             cause = causes.ENVIRONMENT

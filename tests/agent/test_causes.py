@@ -104,6 +104,13 @@ def test_a_key_that_is_not_there_says_less_than_the_error_that_was_made_of_it() 
     assert server._message(made) == "the cause"
 
 
+def test_what_the_machine_ran_out_of_is_told_where_it_stands_below_the_first_line() -> None:
+    failed = "C++ compile error\n\nOutput:\nfatal error: cannot write PCH file: No space left on device\n"
+    assert causes.resource_below(failed) == "No space left on device"
+    assert causes.resource_below("cannot write: No space left on device\nNo space left on device") == ""
+    assert causes.resource_below("C++ compile error\nerror: expected ';'") == ""
+
+
 def test_a_chain_that_is_a_circle_ends() -> None:
     one, other = ToolFailed("one"), ToolFailed("other")
     one.__cause__, other.__cause__ = other, one

@@ -214,6 +214,11 @@ def skew(call: GoCall) -> None:
     raise VersionSkew("opset 99, at most 21 is known")
 
 
+def no_disk(call: GoCall) -> None:
+    """Raise what a compiler said that found the disk full."""
+    raise ValueError("C++ compile error\n\nOutput:\nfatal error: cannot write PCH file: No space left on device")
+
+
 def no_memory(call: GoCall) -> None:
     """Have an allocation refused."""
     raise MemoryError("cannot allocate 1 TiB")
@@ -328,7 +333,7 @@ def used_only(call: GoCall) -> None:
 FAULTS: dict[str, Callable[[GoCall], Reply | None]] = {
     "none": lambda call: None, "sleep": sleep, "spin": spin, "spin_below": spin_below, "segfault": segfault,
     "abort": abort, "fill": fill, "kill": kill, "exit": leave, "allocate": allocate,
-    "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
+    "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_disk": no_disk, "no_memory": no_memory,
     "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
     "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,
     "wrong_answer": wrong_answer, "grandchild": grandchild, "used_only": used_only, "again": again, "flood": flood,

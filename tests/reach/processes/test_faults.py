@@ -26,6 +26,7 @@ REPORTED = {
     "declared": ("unsupported", "no kernel for Einsum"),
     "invalid": ("invalid-model", "input x has no type"),
     "skew": ("version-skew", "opset 99, at most 21 is known"),
+    "no_disk": ("exception", "C++ compile error (No space left on device)"),
     "no_memory": ("out-of-memory", "cannot allocate 1 TiB"),
     "not_json": ("exception", "Object of type object is not JSON serializable"),
 }
