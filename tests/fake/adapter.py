@@ -333,8 +333,8 @@ def used_only(call: GoCall) -> None:
 FAULTS: dict[str, Callable[[GoCall], Reply | None]] = {
     "none": lambda call: None, "sleep": sleep, "spin": spin, "spin_below": spin_below, "segfault": segfault,
     "abort": abort, "fill": fill, "kill": kill, "exit": leave, "allocate": allocate,
-    "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_disk": no_disk, "no_memory": no_memory,
-    "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
+    "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
+    "no_disk": no_disk, "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
     "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,
     "wrong_answer": wrong_answer, "grandchild": grandchild, "used_only": used_only, "again": again, "flood": flood,
     "nameless": nameless, "verbose": verbose, "reset_hangs": lambda call: None,
