@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -257,6 +257,7 @@ class Stages:
             arrays=done.arrays, files=done.files, failure=done.failure, seconds=done.seconds, peak_bytes=done.peak,
         )  # fmt: skip
         digests = stored.digests or content_digests(done)
+        _remove_stored(done, stored)
         return replace(done, arrays=stored.arrays, files=stored.files, made=made, digests=digests)
 
     def _attempt(self, key: str, task: Task, *, fresh: bool) -> Done:
@@ -295,6 +296,14 @@ def _of_entry(key: str, entry: Entry) -> Done:
         peak=entry.peak_bytes, cached=True, retry=confirmation(entry.failure), fresh=bool(process.get("fresh")),
         made=str(process.get("made", "")), digests=entry.digests,
     )  # fmt: skip
+
+
+def _remove_stored(done: Done, stored: Entry) -> None:
+    """Remove the files of a result that the cache has now: twice the artefacts of a large model fill a disk."""
+    for name, path in done.files.items():
+        if stored.files[name] != path:
+            with suppress(OSError):  # what is left is removed at the end of the run
+                path.unlink()
 
 
 def _again_key(done: Done) -> str:
