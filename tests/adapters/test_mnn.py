@@ -130,3 +130,13 @@ def test_values_that_its_interface_has_not_are_refused(
         "mnn", model, {}, [output], tmp_path / "made", values={"x": described}, blobs=list(blobs.values())
     )  # fmt: skip
     assert (answer.symptom, answer.error.partition(": ")[2]) == ("unsupported", told)
+
+
+def test_an_input_of_float64_without_elements_is_handed_over(tmp_path: Path) -> None:
+    text = "g (float[2] x, double[0] like) => (double[2] y) { y = CastLike(x, like) }"
+    model = written(f'<ir_version: 8, opset_import: ["": 19]> {text}', tmp_path / "model.onnx")
+    given = {"x": np.array([1.5, -2], np.float32), "like": np.zeros(0, np.float64)}
+    answer = answered("mnn", model, given, [("y", "float64", (2,))], tmp_path / "made")
+    assert answer.outputs["out0"] == ["float32", [2], [1.5, -2.0]], answer.error
+    refused = answered("mnn", model, {**given, "like": np.zeros(1)}, [("y", "float64", (2,))], tmp_path / "other")
+    assert refused.error.startswith("Unsupported: MNN takes no input of type float64")

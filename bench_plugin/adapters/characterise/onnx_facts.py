@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import InvalidModel, Reply
 from bench_plugin.agent.contract import FactsCall
 from bench_plugin.agent.toolkit import versions
@@ -18,6 +19,7 @@ ADAPTER = {
     "title": "Facts of an ONNX file",
     "distribution": "onnx",
     "operations": ["facts"],
+    "uses": ["onnx_names"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -127,7 +129,7 @@ def _inferred(onnx: Any, model: Any) -> Any:
 
 def _described(onnx: Any, graph: Any, ports: list[Any]) -> dict[str, object]:
     tensors: dict[str, dict[str, object]] = {}
-    for inner in _graphs(graph):
+    for inner in onnx_names.graphs(graph):
         for value in (*inner.input, *inner.output, *inner.value_info):
             kind = value.type.tensor_type
             if kind.elem_type:
@@ -143,16 +145,6 @@ def _described(onnx: Any, graph: Any, ports: list[Any]) -> dict[str, object]:
         "inputs": [value.name for value in ports], "outputs": [value.name for value in graph.output],
         "nodes": nodes, "tensors": tensors,
     }  # fmt: skip
-
-
-def _graphs(graph: Any) -> Iterator[Any]:
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _graphs(attribute.g)
-            for inner in attribute.graphs:
-                yield from _graphs(inner)
 
 
 def _nodes(onnx: Any, graph: Any, within: str, tensors: dict[str, dict[str, object]]) -> Iterator[dict[str, object]]:

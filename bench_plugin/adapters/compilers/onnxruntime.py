@@ -7,11 +7,11 @@ import os
 import platform
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.shared import onnxruntime_values
+from bench_plugin.adapters.onnx_tools.shared import onnx_names, onnxruntime_values
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import NotProvided, Reply, Unsupported, VersionSkew
 from bench_plugin.agent.contract import QDQ, CompileCall, CompilerCall, RunCall
@@ -67,7 +67,7 @@ ADAPTER = {
         "uint2",
     ],
     "distributions": ["onnxruntime-gpu", "onnxruntime-openvino", "onnxruntime-qnn"],
-    "uses": ["onnxruntime_values"],
+    "uses": ["onnx_names", "onnxruntime_values"],
     "errors": [{"package": "onnxruntime"}],
 }
 
@@ -348,7 +348,7 @@ def _contents(path: str) -> tuple[list[str], dict[str, int]]:
     The file is removed then, as are its weights.
     """
     onnx = importlib.import_module("onnx")
-    graphs = list(_graphs(onnx.load(path, load_external_data=False).graph))
+    graphs = list(onnx_names.graphs(onnx.load(path, load_external_data=False).graph))
     found = [node.op_type for graph in graphs for node in graph.node]
     carriers = Counter(filter(None, (_carrier(node, graph) for graph in graphs for node in graph.node)))
     os.remove(path)
@@ -356,15 +356,6 @@ def _contents(path: str) -> tuple[list[str], dict[str, int]]:
     if os.path.exists(beside):
         os.remove(beside)
     return found, dict(carriers)
-
-
-def _graphs(graph: Any) -> Iterator[Any]:
-    """A graph, and those that its nodes have (bodies of Loop, Scan and If), at any depth."""
-    yield graph
-    for node in graph.node:
-        for one in node.attribute:
-            for inner in (*([one.g] if one.HasField("g") else []), *one.graphs):
-                yield from _graphs(inner)
 
 
 def _carrier(node: Any, graph: Any) -> str:

@@ -50,9 +50,7 @@ DESCRIPTORS = 3
 PAUSE = 0.001
 GROUP = "bench"  # the names of control groups begin with it
 POLL_SECONDS = 1.0
-OOM_SCORE = (
-    "500"  # of an agent, added to the share of the memory that it has in thousandths (proc_pid_oom_score_adj(5))
-)
+OOM_SCORE = "500"  # thousandths of the memory, added to those that an agent has: proc_pid_oom_score_adj(5)
 END_SECONDS = 10.0  # after this time the guardian no longer waits for keepers, and kills them too
 
 

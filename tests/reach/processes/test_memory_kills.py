@@ -22,13 +22,17 @@ GROUPS = {"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "m
 
 
 @pytest.fixture
-def narrow(request: pytest.FixtureRequest) -> Iterator[Path]:
+def narrow() -> Iterator[Path]:
     """A control group whose processes have 100 MiB together; it stands for a machine that has no more."""
     for base, limit in GROUPS.items():
         group = Path(base, f"bench-test-{os.getpid()}")
         with contextlib.suppress(OSError):
             group.mkdir()
-            (group / limit).write_text(str(100 * MIB))
+            try:
+                (group / limit).write_text(str(100 * MIB))
+            except OSError:
+                group.rmdir()
+                raise
             break
     else:
         pytest.skip("no control group can be made here")

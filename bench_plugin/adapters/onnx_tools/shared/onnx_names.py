@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from bench_plugin.agent.toolkit import versions
@@ -52,6 +53,15 @@ def types_of(onnx: Any, model: Any) -> dict[str, int]:
     except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):  # the checker's objection says why
         graph = model.graph
     return {value.name: value.type.tensor_type.elem_type for value in (*graph.value_info, *graph.output, *graph.input)}
+
+
+def graphs(graph: Any) -> Iterator[Any]:
+    """A graph, and those that its nodes have (bodies of Loop, Scan and If), at any depth."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                yield from graphs(inner)
 
 
 def read_by(node: Any) -> set[str]:

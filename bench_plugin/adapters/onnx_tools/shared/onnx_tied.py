@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -15,7 +16,7 @@ ADAPTER = {
     "title": "Tied weights",
     "distribution": "onnx",
     "operations": [],
-    "uses": [],
+    "uses": ["onnx_names"],
 }
 
 
@@ -35,7 +36,7 @@ def untie(graph: Any, places: Callable[[Any], Sequence[int]]) -> None:
 
     ``places`` says which inputs of a node are meant, by number; there are none of most nodes.
     """
-    graphs = list(_graphs(graph))
+    graphs = list(onnx_names.graphs(graph))
     nodes = [node for one in graphs for node in one.node]
     readers = Counter(name for node in nodes for name in node.input)
     stored = {tensor.name: (one, tensor) for one in graphs for tensor in one.initializer}
@@ -47,12 +48,3 @@ def untie(graph: Any, places: Callable[[Any], Sequence[int]]) -> None:
                 copied = holder.initializer.add()
                 copied.CopyFrom(tensor)
                 copied.name = node.input[place] = f"{name}_of_{node.output[0]}"
-
-
-def _graphs(graph: Any) -> Iterator[Any]:
-    """A graph and all that are inside its nodes."""
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from _graphs(inner)
