@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.report.layer_scene import levels
 from tests.report.made import Row, declared, header, plan
 
 TITLES = {
@@ -277,7 +278,11 @@ def others() -> list[Row]:
     ])  # fmt: skip
 
 
+def layers() -> list[Row]:
+    return numbered(levels(TITLES, VERSIONS))
+
+
 SCENES = {
     "onnx-support": support, "equivalence": compiled, "onnx-operators": operators, "onnx-properties": properties,
-    "timing": times, "other-checks": others,
+    "timing": times, "layers": layers, "other-checks": others,
 }  # fmt: skip

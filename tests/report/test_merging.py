@@ -17,9 +17,10 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.matrix.matrix import plan_hash
 from bench_plugin.matrix.shard import division_hash
-from bench_plugin.report.blocks import Paragraph
+from bench_plugin.report.blocks import Paragraph, TableCell
 from bench_plugin.report.merging.merge import Source, merge
 from bench_plugin.report.pages.registry import build_pages
+from bench_plugin.report.summary import totals_table
 from bench_plugin.results.planned import packed
 from bench_plugin.results.rows import parse_rows
 from bench_plugin.results.series import keep, troubles
@@ -149,10 +150,14 @@ def test_cells_that_were_not_run_are_shown_as_such_and_the_pages_say_from_which_
     assert {entry.cell["model"]: entry.status for entry in page.entries} == {
         "a": "supported", "b": "not run", "c": "supported",
     }  # fmt: skip
+    totals = totals_table([page])
+    assert totals.heads[-2:] == ("declared before", "not run") and totals.rows[0][-1] == TableCell("1")
+    assert [one.text for one in totals.rows[0]] == ["export", "3", "2", "", "", "", "", "1"]
     assert "partial: 2 of 3 cells" in page.remarks
     assert "merged from shards 1, 3 of 3, without shard 2; 1 planned cells were not run" in page.remarks
     complete = rows_of(merged_text(rows, shard(2, owners, dict.fromkeys(owners, "supported"))))
     (page,) = build_pages(complete)
+    assert "not run" not in totals_table([page]).heads
     assert "merged from shards 1, 2, 3 of 3" in page.remarks and not any("partial" in one for one in page.remarks)
 
 
@@ -216,8 +221,9 @@ def test_shards_of_plans_that_differ_are_refused() -> None:
     other = shard(2, {cell("a"): 1, cell("b"): 2, cell("new"): 2}, {})
     with pytest.raises(UsageError, match=r"file [01] \(plan .*\) have 2 cells in common and are not the same plan"):
         merged_text(one, other)
-    statuses = [row["status"] for row in rows_of(merged_text(one, other, mixed=True)) if row["kind"] == "declared"]
-    assert statuses == ["not run"] * 3
+    left = [row for row in rows_of(merged_text(one, other, mixed=True)) if row["kind"] == "declared"]
+    assert [row["status"] for row in left] == ["not run"] * 3
+    assert {row["run"] for row in left} <= {"run-1", "run-2"}, "the run whose plan names the cell"
 
 
 def test_plans_of_other_cells_are_merged_side_by_side() -> None:
@@ -241,6 +247,27 @@ def test_a_declared_row_gives_way_to_a_computed_one() -> None:
     found = merge([Source("one", [opening("run-1"), declared]),
                    Source("two", [opening("run-2"), computed("run-2", cell("a"), "supported")])])  # fmt: skip
     assert [row["kind"] for row in found.rows] == ["header", "header", "cell"] and not found.conflicts
+
+
+def test_of_two_declared_rows_the_worse_one_counts_and_else_the_newer() -> None:
+    def declared(run: str, status: str, reason: str) -> list[Row]:
+        axes = cell("a").axes()
+        row = {"schema": 1, "kind": "declared", "run": run, "cell": axes, "status": status, "reason": reason}
+        return [opening(run), row]
+
+    files = [declared("run-1", "Not provided", "older"), declared("run-2", "Not provided", "newer")]
+    worse = declared("run-0", "unsupported", "by its own words")
+    for order in (files, files[::-1]):
+        assert [row["reason"] for row in rows_of(merged_text(*order)) if row["kind"] == "declared"] == ["newer"]
+        found = [row["reason"] for row in rows_of(merged_text(*order, worse)) if row["kind"] == "declared"]
+        assert found == ["by its own words"]
+
+
+def test_cells_that_were_not_run_are_of_the_newest_run_of_their_plan() -> None:
+    owners = {cell("a"): 1, cell("b"): 2, cell("c"): 3}
+    files = [shard(index, owners, {}, f"run-{index}") for index in (2, 1)]
+    runs = {row["run"] for row in rows_of(merged_text(*files)) if row["kind"] == "declared"}
+    assert runs == {"run-2"}
 
 
 def test_what_the_runs_do_not_have_in_common_is_said() -> None:
@@ -281,6 +308,35 @@ def test_series_and_logs_are_copied_by_their_content(tmp_path: Path) -> None:
     assert [path.name for path in sorted((again.parent / "logs").iterdir())] == [
         path.name for path in sorted((out.parent / "logs").iterdir())
     ]
+
+
+def test_series_that_are_missing_or_damaged_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = keep(tmp_path, {"cpu": np.arange(3.0), "load": np.arange(4.0), "memory": np.arange(5.0)})
+    rows = [opening("run-1"), computed("run-1", cell("a"), "supported", numbers={"series": kept})]
+    results = write(tmp_path / "results.jsonl", rows)
+    lost = sorted([kept["cpu"]["file"], kept["memory"]["file"]])
+    (tmp_path / lost[0]).unlink()
+    (tmp_path / lost[1]).write_bytes(b"cut")
+    out = tmp_path / "merged/all.jsonl"
+    assert bench_merge(results, "-o", out) == 0
+    assert f"2 of 3 series are missing or damaged; the first: {lost[0]}" in capsys.readouterr().out
+    assert [path.name for path in (out.parent / "series").iterdir()] == [Path(kept["load"]["file"]).name]
+
+
+def test_a_log_is_where_its_row_says_or_beside_its_results(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/agent-1.log").write_text("where the row says")
+    (tmp_path / "night/logs").mkdir(parents=True)
+    (tmp_path / "night/logs/agent-1.log").write_text("beside its results")
+    logs = {"a": str(tmp_path / "elsewhere/agent-1.log"), "b": "logs/agent-1.log", "c": "logs/gone.log", "d": ""}
+    rows = [computed("run-1", cell(name), "supported", log=log) for name, log in logs.items()]
+    results = write(tmp_path / "night/results.jsonl", [opening("run-1"), *rows])
+    out = tmp_path / "merged/deep/all.jsonl"
+    assert bench_merge(results, "-o", out) == 0
+    found = {row["cell"]["model"]: row["log"] for row in parse_rows(out).rows if row["kind"] == "cell"}
+    assert [(out.parent / found[name]).read_text() for name in "ab"] == ["where the row says", "beside its results"]
+    assert found["c"] == "logs/gone.log" and found["d"] == ""
+    assert all(len(Path(found[name]).stem) == 32 for name in "ab")
 
 
 def test_the_command_says_what_is_missing_and_ends_with_1_for_a_conflict(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.domain.outcome import Outcome, Status
-from bench_plugin.report.blocks import Table
+from bench_plugin.report.blocks import Heading, Paragraph, Table
 from bench_plugin.report.entries import entry
 from bench_plugin.report.pages.registry import read_pages
 from bench_plugin.report.recorded import recorded_blocks
@@ -23,13 +23,16 @@ SERIES: dict[str, Any] = {
         "unit": "B", "place": "process tree", "samples": 2, "mean": 3 * 2**20, "sd": 1.5, "median": 3 * 2**20,
         "min": 2**20, "max": 5 * 2**20,
     },
+    "frequency.cpu0": {"unit": "MHz", "samples": 1, "mean": 2400.0, "sd": None},
     "temperature.hwmon2.temp1": {"unit": "degC", "samples": 0, "ended": {"at": 1.25, "why": "temp1_input: gone"}},
 }  # fmt: skip
 POWER = {
     "power.board": {
         "place": "VDD_IN", "full": {"mean": 8.0, "min": 7.5, "max": 9.0}, "absent": {"base": "it was not taken"},
-        "energy_per_inference": {"with_idle": 0.08, "above_idle": 1.5},
+        "energy_per_inference": {"with_idle": 0.08, "above_idle": 1.0},
     },
+    "power.rapl": {"absent": {"idle": "no right", "full": "no load"}, "energy_per_inference": {"with_idle": -2.5}},
+    "power.usb": {},
 }  # fmt: skip
 
 
@@ -43,20 +46,33 @@ def texts(table: Table) -> list[list[str]]:
 
 
 def test_series_have_a_line_each_in_units_for_a_reader_and_say_where_they_end() -> None:
-    blocks = recorded_blocks([entry(row({"series": SERIES}))], lambda one: "m")
-    (table,) = [block for block in blocks if isinstance(block, Table)]
-    assert texts(table) == [
+    heading, opening, table = recorded_blocks([entry(row({"series": SERIES}))], lambda one: "m")
+    assert heading == Heading("Series over time") and isinstance(opening, Paragraph) and isinstance(table, Table)
+    assert str(opening.text).startswith("Series of the machine") and table.heads[:4] == (
+        "cell", "series", "sensor", "unit",
+    )  # fmt: skip
+    assert table.keys == 2 and texts(table) == [
         ["m", "memory.rss", "process tree", "MiB", "3", "1.431e-06", "3", "1", "5", "2", ""],
+        ["m", "frequency.cpu0", "", "MHz", "2400", "", "", "", "", "1", ""],
         ["m", "temperature.hwmon2.temp1", "", "°C", "", "", "", "", "", "0", "ended at 1.2 s: temp1_input: gone"],
     ]  # fmt: skip
 
 
 def test_power_has_a_line_per_meter_and_says_what_is_absent_and_why() -> None:
-    blocks = recorded_blocks([entry(row({"power": POWER}))], lambda one: "m")
-    (table,) = [block for block in blocks if isinstance(block, Table)]
+    heading, opening, table = recorded_blocks([entry(row({"power": POWER}))], lambda one: "m")
+    assert heading == Heading("Power") and isinstance(opening, Paragraph) and isinstance(table, Table)
+    assert str(opening.text).startswith("Power as mean") and table.heads[:2] == ("cell", "meter") and table.keys == 2
     assert texts(table) == [
-        ["m", "power.board (VDD_IN)", "", "", "8 (7.5 to 9)", "80 mJ", "1.5 J", "base: it was not taken"]
+        ["m", "power.board (VDD_IN)", "", "", "8 (7.5 to 9)", "80 mJ", "1 J", "base: it was not taken"],
+        ["m", "power.rapl", "", "", "", "-2.5 J", "", "idle: no right; full: no load"],
+        ["m", "power.usb", "", "", "", "", "", ""],
     ]
+
+
+def test_series_and_power_of_a_run_stand_below_each_other() -> None:
+    blocks = recorded_blocks([entry(row({"series": SERIES, "power": POWER}))], lambda one: "m")
+    assert [block.text for block in blocks if isinstance(block, Heading)] == ["Series over time", "Power"]
+    assert len(blocks) == 6
 
 
 def test_cells_that_recorded_nothing_have_no_tables() -> None:

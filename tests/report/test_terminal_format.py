@@ -78,3 +78,34 @@ def test_a_cell_has_the_colour_of_its_status() -> None:
     line = list(lines(Table(("a", "b"), ((TableCell("k"), TableCell("ok", "supported")),))))[1]
     assert painted(line, coloured=True) == "k  \x1b[32mok  \x1b[0m"
     assert painted(line, coloured=False) == "k  ok"
+
+
+def test_keys_give_way_until_a_narrow_column_has_room() -> None:
+    def widths(keys: list[int], width: int) -> list[int]:
+        heads = tuple("abcde"[: len(keys) + 1])
+        row = (*(TableCell("k" * key) for key in keys), TableCell("v" * 40))
+        [_, line] = drawn(Table(heads, (row,), len(keys)), width)
+        return [len(part) for part in line.split()]
+
+    assert widths([30, 20], 60) == [24, 20, 12], "the longest key is cut, one character at a time"
+    assert widths([20, 20], 56) == [20, 20, 12], "it just fits"
+    assert widths([20, 20], 55) == [19, 20, 12]
+    assert widths([14, 13], 20) == [12, 12, 12], "no key is cut below twelve characters"
+
+
+def test_columns_that_just_fit_are_in_one_group() -> None:
+    def groups(width: int) -> int:
+        cells = tuple(TableCell(letter * 10) for letter in "kabc")
+        return "\n".join(drawn(Table(("k", "a", "b", "c"), (cells,)), width)).count("\n\n") + 1
+
+    assert (groups(46), groups(45), groups(34), groups(33)) == (1, 2, 2, 3)
+
+
+def test_a_table_without_rows_or_words_in_its_head_is_drawn() -> None:
+    assert drawn(Table(("a", "b"), ())) == ["a  b"]
+    assert drawn(Table(("a", "", "bcd"), ((TableCell("x"), TableCell("y"), TableCell("")),))) == ["a     bcd", "x  y"]
+
+
+def test_one_key_is_shown_also_where_it_is_the_same_as_above() -> None:
+    rows = tuple((TableCell("k"), TableCell(text)) for text in ("one", "two"))
+    assert drawn(Table(("a", "b"), rows)) == ["a  b", "k  one", "k  two"]

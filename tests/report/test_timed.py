@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -57,6 +58,50 @@ def test_a_speed_up_is_against_native_at_the_same_point_of_the_sweep() -> None:
     assert ups[8:] == [None, None], "no native cell of two threads, and none of a wrong result"
 
 
+def test_streams_are_compared_by_throughput_from_two_on_and_values_left_out_are_the_usual_ones() -> None:
+    found = entries(
+        cell("tool", 0.003, 600.0, streams=2), cell("native", 0.004, 100.0, streams=2),
+        cell("tool", 0.002, 450.0, batch=1, threads=0, streams=1), cell("native", 0.010, 95.0),
+        cell("tool", 0.002, 450.0, model="other"), cell("native", 0.010, 95.0, model="other", streams=1),
+    )  # fmt: skip
+    assert [timed.speed_up(found[one], found) for one in (0, 2, 4)] == [pytest.approx(one) for one in (6.0, 5.0, 5.0)]
+    precision = {key: value for key, value in found[3].cell.items() if key != "precision"}
+    [plain] = entries(made(precision, numbers=found[3].numbers))
+    assert timed.is_base(plain) and timed.speed_up(found[2], [plain]) == pytest.approx(5.0), "no precision is fp32"
+
+
+@pytest.mark.parametrize("streams", [{}, {"streams": 2}])
+@pytest.mark.parametrize(("mine", "its"), [(0.0, 5.0), (5.0, 0.0)])
+def test_there_is_no_speed_up_where_one_of_both_was_not_timed(mine: float, its: float, streams: dict[str, int]) -> None:
+    found = entries(cell("tool", mine, mine, **streams), cell("native", its, its, **streams))
+    assert timed.speed_up(found[0], found) is None
+
+
+def test_an_emulated_board_has_no_latency_and_no_throughput() -> None:
+    row = cell("tool", 0.002, 450.0)
+    row["numbers"]["timing"] |= {"percentiles": {"p50": 0.0019}}
+    row["numbers"]["timing"]["compute"] |= {"launch_medians": [0.0021, 0.002]}
+    [real, emulated] = entries(row, row | {"placement": {"timing": "emulated"}})
+    figures = (timed.latency, timed.p50, timed.of_launches, timed.throughput)
+    assert [take(real) for take in figures] == [0.002, 0.0019, [0.0021, 0.002], 450.0]
+    assert [take(emulated) for take in figures] == [None, None, (), None]
+
+
+def test_a_cell_is_swept_by_its_batch_streams_and_mode_and_not_by_threads_or_what_is_kept() -> None:
+    swept = ({"batch": 8}, {"streams": 2}, {"mode": "warm"})
+    assert all(timed.is_swept(one) for one in entries(*(cell("tool", 1.0, 1.0, **axes) for axes in swept)))
+    assert not any(timed.is_swept(one) for one in entries(*(cell("tool", 1.0, 1.0, **axes) for axes in (
+        {}, {"threads": 2}, {"kept": 0.5},
+    ))))  # fmt: skip
+
+
+def test_the_peak_of_memory_is_also_that_of_the_stage_and_energy_without_a_batch_is_of_one_sample() -> None:
+    power = {"power.a": {"energy_per_inference": {"with_idle": 0.08}}}
+    row = cell("tool", 0.001, 1.0, numbers={"power": power, "series": {"memory.rss": {"max": 2.0**20}}})
+    [one] = entries(row | {"peaks": {"time": 3 * 2**20, "run": 9 * 2**20}})
+    assert timed.peak_memory(one) == 3 * 2**20 and timed.energy(one) == timed.Energy(0.08, "power.a")
+
+
 def test_a_sweep_has_columns_for_what_has_several_values_and_its_lines_stay_together() -> None:
     found = entries(
         cell("slow", 0.004, 250.0), cell("slow", 0.020, 6400.0, batch=128), cell("slow", 0.006, 1300.0, batch=8),
@@ -103,6 +148,15 @@ def test_accuracy_stands_beside_a_time_only_of_the_same_artefact() -> None:
     assert timed.task_of(time, [same]) == timed.Task(0.75)
     wrong = timed.task_of(time, [other])
     assert wrong.accuracy is None and f"artefact {DIGEST[:12]} was timed, and the accuracy" in wrong.wrong
+    judged = digest_of({"model.bin": "c" * 64, "model.xml": "a" * 64})[:12]
+    assert wrong.wrong.endswith(f"was timed, and the accuracy of the quality row is that of {judged}")
+    [own] = entries(cell("tool", 0.001, 1.0, numbers={"task": {"metric": "accuracy", "accuracy": 0.5}}))
+    assert timed.task_of(own, [same]) == timed.Task(0.5), "its own accuracy is that of the artefact that was timed"
+    assert timed.task_of(own, [other]) == timed.Task(0.5, wrong.wrong)
+    none = replace(same, artefacts={})
+    assert timed.task_of(time, [none]).wrong.endswith("is that of none")
+    without_task, untimed = replace(same, numbers={}), replace(time, numbers={})
+    assert timed.task_of(time, [without_task]) == timed.task_of(untimed, [same]) == timed.Task()
     [swept] = entries(cell("tool", 0.001, 1.0, batch=8))
     assert timed.task_of(swept, [same, other]) == timed.Task(), "no quality row is of a batch"
 

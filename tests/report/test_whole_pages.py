@@ -56,6 +56,7 @@ def test_tables_say_how_many_columns_their_rows_are_about() -> None:
         ("model", "precision"), ("model", "source", "precision"), ("cases", "status"), ("compiler", "precision"),
         ("model", "precision"), ("model", "source", "precision"), ("cases", "status"),
         ("target", "model", "source", "precision"), ("target", "model", "source", "precision", "compiler"),
+        ("layer", "signature"), ("stack", "kind", "layers"),
     }  # fmt: skip
 
 

@@ -84,7 +84,9 @@ def summary(found: Mapping[str, Any]) -> str:
     """One paragraph: how many layers there are, and their sum against the whole model."""
     rows = found["layers"]
     occurs = sum(row["occurrences"] for row in rows)
-    text = f"{len(rows)} distinct layers, which occur {occurs} times; {found.get('threads')} threads."
+    verb = "occurs" if len(rows) == 1 else "occur"
+    text = f"{_several(len(rows), 'distinct layer')}, which {verb} {_several(occurs, 'time')}; "
+    text += f"{_several(found['threads'], 'thread')}."
     total, model = found["sum"], found["model"]
     if "layers" in total:
         text += f" The sum of all layers, each as often as it occurs, is {duration(total['layers'])}"
@@ -99,6 +101,10 @@ def summary(found: Mapping[str, Any]) -> str:
     elif model.get("reason"):
         text += f" The whole model was not timed: {model['reason']}."
     return text
+
+
+def _several(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def _status(row: Mapping[str, Any]) -> TableCell:
