@@ -58,7 +58,7 @@ def _plural(values: Sequence[object]) -> str:
 
 
 def made_with(header: Mapping[str, Any], entries: Iterable[Entry] = ()) -> Iterator[Block]:
-    """Date, machine, commit, command, seeds and versions of a run, or of each of several.
+    """Date, machine, commit, command, seeds and versions of a run, or of each of several, as ``header_of`` has them.
 
     The versions are those of all toolchains, or, with ``entries``, of what took part in them.
     """
@@ -67,7 +67,6 @@ def made_with(header: Mapping[str, Any], entries: Iterable[Entry] = ()) -> Itera
         yield Paragraph("The results file has no header.")
         return
     runs = header.get("runs") or [header]
-    command = header.get("command", "")
 
     def of_runs(name: str) -> str:
         return "; ".join(_each(str(one.get(name) or "") for one in runs))
@@ -75,12 +74,12 @@ def made_with(header: Mapping[str, Any], entries: Iterable[Entry] = ()) -> Itera
     facts = {
         "run": of_runs("run"), "started": of_runs("started"),
         "commit": "; ".join(_each(str(one.get("commit") or "none") for one in runs)),
-        "command": command if isinstance(command, str) else " ".join(command),
+        "command": header.get("command"),
         "machine": "; ".join(
             _each(", ".join(f"{name} {value}" for name, value in (one.get("machine") or {}).items()) for one in runs)
         ),
         "seeds": ", ".join(f"{name} {value}" for name, value in header.get("seeds", {}).items()),
-        "bench_plugin": header.get("bench_plugin", ""), "Python": header.get("python", ""),
+        "bench_plugin": header.get("bench_plugin"), "Python": header.get("python"),
     }  # fmt: skip
     used = {f"{name} {version}" for one in entries for name, version in one.versions.items()}
     facts["versions"] = ", ".join(sorted(used))

@@ -9,7 +9,7 @@ from bench_plugin.report.statuses import NOT_RUN
 
 
 def shards_remark(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Such as ``merged from shards 1, 3 of 3; shard 2 is missing; 4 cells were not run``; empty without shards.
+    """Such as ``merged from shards 1, 3 of 3, without shard 2; 4 planned cells were not run``; empty without shards.
 
     Shards of several plans, such as one for each group of toolchains, are told plan by plan.
     """
