@@ -13,6 +13,7 @@ from bench_plugin.report.levels import tables
 from bench_plugin.report.pages import timing
 from bench_plugin.report.pages.page import Page
 from bench_plugin.report.parts import failures_table, legend_table, made_with, remarks, run_line
+from bench_plugin.report.statuses import legend
 
 NAME = "layers"
 CHECKS: tuple[str, ...] = ("layers",)
@@ -31,6 +32,7 @@ EXCESS = (
     "The excess is the latency of a stack over the sum of its layers' latencies in the same launches: below 1 the "
     "compiler gains by what it does across layers, above 1 something costs more than the layers alone."
 )
+NOT_CUT = ("not cut", "it could not be made a file of its own; the JSON file and the tooltips in HTML say why")
 KINDS = "Mean and standard deviation are over the distinct layers of a kind; the share is of the time of all layers."
 
 
@@ -48,7 +50,8 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: Earli
         name = describe(one)
         grids.append((f"Layers: {name}", tables.brief(found)))
         blocks += _cell(name, found)
-    blocks += [Heading("Legend"), legend_table(entries), *failures_table(entries, describe), *made_with(header)]
+    blocks += [Heading("Legend"), legend_table(entries, _further(entries))]
+    blocks += [*failures_table(entries, describe), *made_with(header)]
     data = {"cells": [_plain(one) for one in entries], "partial": missing, "header": header}
     return Page(NAME, Document("Layers", tuple(blocks)), tuple(grids), entries, data, said)
 
@@ -62,6 +65,15 @@ def _cell(name: str, found: Mapping[str, Any]) -> list[Block]:
     if kinds.rows:
         blocks += [Heading(f"Kinds of layers of {name}"), Paragraph(KINDS), kinds]
     return blocks
+
+
+def _further(entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """The statuses that layers, stacks and blocks have and no cell has, each with its meaning."""
+    found = [one.numbers.get("levels") or {} for one in entries]
+    pieces = [piece for levels in found for level in ("layers", "stacks", "blocks") for piece in levels.get(level, ())]
+    statuses = {piece["status"] for piece in pieces}
+    cut = [] if NOT_CUT[0] not in statuses else [NOT_CUT]
+    return [*legend(statuses - {one.shown for one in entries}), *cut]
 
 
 def describe(one: Entry) -> str:
