@@ -124,7 +124,7 @@ def _result(row: Mapping[str, Any]) -> str:
 
 def absent(status: str, cell: Mapping[str, Any]) -> Entry:
     """What stands in a grid for a cell that has no row."""
-    return entry({"kind": "cell", "status": status, "cell": cell})
+    return entry({"status": status, "cell": cell})
 
 
 def place_of(cell: Mapping[str, Any]) -> Place:

@@ -83,6 +83,17 @@ def test_a_results_file_gives_the_scores_of_the_runs_in_its_history(tmp_path: Pa
     assert "Scores over time" not in page.document.headings, "a run is not earlier than itself"
 
 
+def test_an_earlier_run_that_cannot_be_read_is_left_out_and_the_next_one_is_read(tmp_path: Path) -> None:
+    rows = [row | {"hash": "all"} if row["kind"] == "plan" else row for row in SCENES["onnx-operators"]()]
+    paths = {name: tmp_path / f"{name}.jsonl" for name in ("newer", "none", "gone", "other", "right")}
+    kept = {"newer": [*rows, rows[-1] | {"schema": 99}], "none": [], "other": [{"kind": "plan", "hash": "x"}],
+            "right": rows}  # fmt: skip
+    for name, found in kept.items():
+        paths[name].write_text("".join(json.dumps(row) + "\n" for row in found))
+    [read] = EarlierRuns(tuple(paths.values())).of_selection(rows)
+    assert list(read) == rows
+
+
 @pytest.mark.parametrize("name", SCENES)
 def test_a_page_is_what_its_rows_say(name: str) -> None:
     found = files(name)
