@@ -6,7 +6,8 @@ import pytest
 
 from bench_plugin.report.blocks import Contents, Document, Heading, Pages, Paragraph, Table, TableCell, anchor
 from bench_plugin.report.entries import entry
-from bench_plugin.report.formats import html, restructured, tabular
+from bench_plugin.report.formats import html, markdown, restructured, tabular
+from bench_plugin.report.parts import first_line
 from bench_plugin.report.statuses import STATUSES
 from tests.report.made import declared, equivalence
 
@@ -55,3 +56,16 @@ def test_csv_has_plain_ends_of_lines_and_nothing_where_a_cell_has_no_value() -> 
     assert "\r" not in text and end == "" and "batch" in head.split(",")
     for line, batch in ((first, ""), (second, "8")):
         assert dict(zip(head.split(","), line.split(","), strict=True))["batch"] == batch
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("two\nlines", "two lines"), ("a|b<c*d", r"a\|b&lt;c\*d")],
+)  # fmt: skip
+def test_markdown_shows_the_very_words_in_one_line(text: str, shown: str) -> None:
+    blocks = (Paragraph(text), Table(("a",), ((TableCell(text),),)))
+    assert markdown.render(Document("t", blocks)).endswith(f"| {shown} |\n")
+
+
+def test_a_first_line_is_cut_visibly_behind_140_characters() -> None:
+    whole, longer = (entry(equivalence(reason="x" * count + "\nmore")) for count in (140, 141))
+    assert first_line(whole) == "x" * 140 and first_line(longer) == "x" * 139 + "…"
