@@ -1,7 +1,8 @@
-"""MNN 3.6.1: AveragePool in three dimensions reads every sample of a batch at the place of the first.
+"""MNN 3.6.1: AveragePool in three dimensions pools the first sample of a batch alone; the others are left-over memory.
 
 Rule: ONNX AveragePool 11: X is (N x C x D1 x D2 ... Dn), and every sample of the batch is pooled alike.
-GeometryPooling3D copies each sample of an intermediate with a source offset of 0. MaxPool does the same.
+GeometryPooling3D copies each sample of an intermediate with offsets of 0 in the source and in the target, so the first
+is copied onto itself. MaxPool does the same.
 Needs mnn==3.6.1, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 
