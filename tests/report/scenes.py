@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.report.layer_scene import levels
 from tests.report.made import Row, declared, header, plan
+from tests.report.sweep_scene import swept
 
 TITLES = {
     "frameworks": {
@@ -146,6 +147,11 @@ def compiled() -> list[Row]:
         compiled_cell("supported", "tvm", target="pi4", exporter="a", numbers={"E": 7.5e-7}, converted=True),
         compiled_cell("mismatch", "tvm", target="pi4", exporter="b", numbers={"E": 0.25}, stage="compare",
                       symptom="mismatch", reason="off on this board alone", converted=True),
+        compiled_cell("mismatch", "tvm", model="mine", framework="onnx", exporter="", target="pi4", converted=True,
+                      stage="compare", symptom="mismatch", reason="off on pi-b",
+                      numbers={"boards": {"pi-a": {"status": "supported", "E": 9.5e-7},
+                                          "pi-b": {"status": "mismatch", "reason": "off by 7", "E": 0.125},
+                                          "pi-c": {"status": "unverified", "unverified": "not run"}}}),
         compiled_cell("supported", "tvm", model="resnet50", target="cortex-m3", converted=True,
                       numbers={"E": 8.5e-7, "timing": {"instructions": {"median": 1_234_567}}},
                       artefacts={"memory": {"flash_bytes": 123_456, "ram_bytes": 7_890, "stack_bytes": 512}},
@@ -282,7 +288,11 @@ def layers() -> list[Row]:
     return numbered(levels(TITLES, VERSIONS))
 
 
+def sweep() -> list[Row]:
+    return numbered(swept(TITLES, VERSIONS))
+
+
 SCENES = {
     "onnx-support": support, "equivalence": compiled, "onnx-operators": operators, "onnx-properties": properties,
-    "timing": times, "layers": layers, "other-checks": others,
+    "timing": times, "timing-sweep": sweep, "layers": layers, "other-checks": others,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_plugin.report.blocks import Paragraph, Table
+from bench_plugin.report.blocks import Heading, Paragraph, Table
 from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.formats.terminal import lines, painted
 from bench_plugin.report.pages.registry import build_pages, read_pages
@@ -56,7 +56,8 @@ def test_tables_say_how_many_columns_their_rows_are_about() -> None:
         ("model", "precision"), ("model", "source", "precision"), ("cases", "status"), ("compiler", "precision"),
         ("model", "precision"), ("model", "source", "precision"), ("cases", "status"),
         ("target", "model", "source", "precision"), ("target", "model", "source", "precision", "compiler"),
-        ("layer", "signature"), ("stack", "kind", "layers"),
+        ("layer", "signature"), ("stack", "kind", "layers"), ("model", "precision", "compiler", "board"),
+        ("compiler", "precision", "batch", "threads", "streams", "mode"), ("cell", "series"), ("cell", "meter"),
     }  # fmt: skip
 
 
@@ -79,6 +80,10 @@ def test_a_results_file_gives_the_scores_of_the_runs_in_its_history(tmp_path: Pa
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     [page] = read_pages(tmp_path / "results.jsonl")
     assert "Scores over time" in page.document.headings
+    blocks = list(page.document.blocks)
+    table = blocks[blocks.index(Heading("Scores over time")) + 2]
+    assert isinstance(table, Table) and table.keys == 2 and table.heads[:2] == ("run of (UTC)", "commit")
+    assert [cell.text for cell in table.rows[0]][:2] == ["2026-11-21 20:49:52", "abc123"]
     [page] = read_pages(tmp_path / "history/earlier.jsonl")
     assert "Scores over time" not in page.document.headings, "a run is not earlier than itself"
 

@@ -59,13 +59,13 @@ def make(rows: Sequence[Mapping[str, Any]], notes: Sequence[str], earlier: Earli
     for model, mine in _by_model(entries).items():
         name = str(titles.get("models", {}).get(model, model))
         tables = Tables(mine, titles, qualities)
-        times, costs = tables.times(), tables.costs()
+        times, costs, budgets = tables.times(), tables.costs(), tables.budgets()
         if not times.rows:
             continue
         grids.append((f"Times: {', '.join(part for part in (name, tables.in_all) if part)}", tables.shown()))
         blocks += [Heading(name), *_about(tables, times), times]
         blocks += [Paragraph(COST), costs] if costs.rows else []
-        blocks += [Paragraph(BUDGET), tables.budgets()]
+        blocks += [Paragraph(BUDGET), budgets] if budgets.rows else []
     blocks += scenario_blocks(entries, describe)
     blocks += recorded_blocks(entries, describe)
     blocks += [Heading("Legend"), legend_table(entries), *failures_table(entries, describe), *made_with(header)]
