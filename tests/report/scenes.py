@@ -80,6 +80,8 @@ def support() -> list[Row]:
              stage="compare", converted=True),
         trip("unsupported", "import", "resnet50", *pytorch, "pytorch", "onnx2torch", stage="import",
              symptom="refused", reason="  \n  no rule for Foo"),
+        row("supported", {"check": "export", "model": "lstm", "framework": "mxnet", "exporter": "mx2onnx", "opset": 17,
+                          "kept": 50}, numbers={"E": 4.5e-7}, converted=True),
         trip("supported", "export", "resnet50", "mxnet", "mx2onnx", numbers={"training": {"epochs": 3}, "E": 5e-7}),
         trip("ERROR", "import", "vgg16", "onnx", importer="onnx2torch", into="pytorch", stage="build",
              symptom="timeout", reason="too slow"),

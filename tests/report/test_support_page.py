@@ -116,6 +116,8 @@ def test_the_funnel_counts_how_many_got_past_each_stage() -> None:
 def test_the_page_shows_2021_and_now() -> None:
     assert published_grid().cell("deeplabv3", "mxnet") == "ERROR / unverified"
     assert published_grid().versions["pytorch"] == "1.8.1+cu111"
+    assert published_grid().cell("densenet201", "pytorch") == "supported / unsupported"
+    assert published_grid().source.startswith("ONNX conversion support grid as published")
     text = markdown.render(support_page(build_grid(rows())))
     assert "supported / unsupported → supported / mismatch" in text
 
