@@ -20,10 +20,12 @@ def said(rows: tuple[Row, ...] | list[Row]) -> list[tuple[Any, ...]]:
 
 
 def test_rows_are_run_by_run_with_the_header_before_its_plan_and_then_cell_by_cell() -> None:
+    owners = {**OWNERS, cell("d"): 1}  # the first shard has more cells, so that its plan is behind as text
+    first = {"a key before those of a header": 1, **plan("run-1", 1, owners, 3)}
     files = [
-        [opening("run-2"), plan("run-2", 2, OWNERS, 3), computed("run-2", cell("b"), "mismatch")],
-        [opening("run-1"), plan("run-1", 1, OWNERS, 3), computed("run-1", cell("b"), "supported"),
-         computed("run-1", cell("a"), "supported")],
+        [opening("run-2"), plan("run-2", 2, owners, 3), computed("run-2", cell("b"), "mismatch")],
+        [opening("run-1"), first, computed("run-1", cell("b"), "supported"), computed("run-1", cell("a"), "supported"),
+         computed("run-1", cell("d"), "supported")],
     ]  # fmt: skip
     for order in (files, files[::-1]):
         found = merge([Source(f"file {number}", rows) for number, rows in enumerate(order)])
@@ -33,6 +35,7 @@ def test_rows_are_run_by_run_with_the_header_before_its_plan_and_then_cell_by_ce
             ("declared", "run-2", "c", "not run"),
             ("cell", "run-1", "a", "supported"),
             ("cell", "run-1", "b", "supported"), ("cell", "run-2", "b", "mismatch"),
+            ("cell", "run-1", "d", "supported"),
         ]  # fmt: skip
         plans = [row for row in found.rows if row["kind"] == "plan"]
         assert ["planned" in row for row in plans] == [True, False], "the cells of a division are there once"
@@ -50,10 +53,10 @@ def test_of_several_verdicts_the_worst_counts_and_of_one_verdict_the_newest_row_
     }  # fmt: skip
     (conflict,) = found.conflicts
     assert [verdict.status for verdict in conflict.verdicts] == ["ERROR", "mismatch", "unverified", "supported"]
-    at_hand, gone = (computed("run-1", cell("a"), "supported", log=log) for log in ("logs/z.log", "/gone/a.log"))
+    at_hand, gone = (computed("run-1", cell("a"), "supported", log=log) for log in ("logs/a.log", "there/z.log"))
     for order in ([at_hand, gone], [gone, at_hand]):
         found = merge([Source(str(number), [opening("run-1"), row]) for number, row in enumerate(order)])
-        assert [row["log"] for row in found.rows if row["kind"] == "cell"] == ["logs/z.log"]
+        assert [row["log"] for row in found.rows if row["kind"] == "cell"] == ["logs/a.log"]
 
 
 def test_rows_without_an_id_of_their_run_have_that_of_the_header_above() -> None:
@@ -90,8 +93,9 @@ def test_what_is_missing_or_mixed_is_said_in_whole_sentences() -> None:
 def test_shards_of_plans_that_differ_are_refused_in_a_message_that_says_what_to_do() -> None:
     files = [shard(1, OWNERS, {}, "run-1"), shard(1, {**OWNERS, cell("new"): 3}, {}, "run-2")]
     with pytest.raises(UsageError) as raised:
-        merge([Source(rows[0]["run"], rows) for rows in files])
+        merge([Source(rows[0]["run"], rows) for rows in (*files, shard(2, OWNERS, {}, "run-3"))])
     text = str(raised.value)
+    assert "run-1, run-3 (plan " in text
     assert "of 3 cells)" in text and "of 4 cells)" in text and "have 3 cells in common" in text
     assert text.endswith(
         "are not the same plan: the project, its suites or the selection changed between these shards. Run all shards "

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bench_plugin.report.blocks import Heading, Paragraph, Table
-from bench_plugin.report.earlier import EarlierRuns
+from bench_plugin.report.earlier import EarlierRuns, beside
 from bench_plugin.report.formats.terminal import lines, painted
 from bench_plugin.report.pages.registry import build_pages, read_pages
 from bench_plugin.report.summary import totals_table
@@ -97,6 +97,16 @@ def test_an_earlier_run_that_cannot_be_read_is_left_out_and_the_next_one_is_read
         paths[name].write_text("".join(json.dumps(row) + "\n" for row in found))
     [read] = EarlierRuns(tuple(paths.values())).of_selection(rows)
     assert list(read) == rows
+
+
+def test_earlier_than_a_run_of_the_history_are_those_before_it(tmp_path: Path) -> None:
+    names = ("results.jsonl", "history/20261101.jsonl", "history/20261102.jsonl", "history/20261103.jsonl")
+    last, first, second, third = (tmp_path / name for name in names)
+    first.parent.mkdir()
+    for path in (last, first, second, third):
+        path.write_text("")
+    assert beside(last).paths == (third, second, first)
+    assert beside(second).paths == (first,) and beside(first).paths == ()
 
 
 @pytest.mark.parametrize("name", SCENES)
