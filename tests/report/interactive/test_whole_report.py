@@ -39,18 +39,11 @@ def files(folder: Path) -> dict[str, str]:
     return {name: text.replace(str(folder), "FOLDER") + "\n" for name, text in {**found, "page.html": page}.items()}
 
 
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return files(tmp_path_factory.mktemp("runs"))
-
-
-@pytest.mark.parametrize("path", sorted(EXPECTED.iterdir()), ids=lambda path: str(path.name))
-def test_the_page_is_what_its_rows_say(path: Path, found: dict[str, str]) -> None:
-    assert found[path.name] == path.read_text("utf-8")
-
-
-def test_every_part_of_the_page_has_a_file(found: dict[str, str]) -> None:
+def test_the_page_is_what_its_rows_say(tmp_path: Path) -> None:
+    found = files(tmp_path)
     assert sorted(found) == sorted(path.name for path in EXPECTED.iterdir())
+    for name, text in found.items():
+        assert text == (EXPECTED / name).read_text("utf-8"), name
 
 
 def write() -> None:
