@@ -24,5 +24,5 @@ def test_every_word_line_and_mark_has_its_colour() -> None:
 
 
 def test_light_and_dark_are_themes_of_their_own_colours() -> None:
-    assert themes.LIGHT == themes.theme(text="#1f2328", line="#d1d9e0", background="#ffffff")
-    assert themes.DARK == themes.theme(text="#f0f6fc", line="#3d444d", background="#0d1117")
+    assert themes.theme(text="#1f2328", line="#d1d9e0", background="#ffffff") == themes.LIGHT
+    assert themes.theme(text="#f0f6fc", line="#3d444d", background="#0d1117") == themes.DARK
