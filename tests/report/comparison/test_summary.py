@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench_plugin.report.comparison.changes import compare
+from bench_plugin.report.comparison.document import one_of
 from bench_plugin.report.comparison.summary import MOST_BYTES, summary
 from bench_plugin.report.entries import entry
 from tests.report.comparison.runs import KNOWN, between, timed
@@ -86,3 +87,10 @@ def test_it_is_always_shorter_than_sixty_thousand_bytes_and_says_what_was_left_o
     assert 0.9 * MOST_BYTES < len(text.encode()) <= MOST_BYTES
     assert "### Regressions (400)" in text and "### Counts" in text and "### Versions that changed (2001)" in text
     assert "are left out of this summary; `bench compare` lists all of them." in text
+
+
+@pytest.mark.parametrize(
+    ("name", "one"), [("regressions", "regression"), ("other changes", "other change"), ("not comparable",) * 2]
+)
+def test_one_of_something_is_in_the_singular(name: str, one: str) -> None:
+    assert (one_of(name, 1), one_of(name, 2)) == (one, name)
