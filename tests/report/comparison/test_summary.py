@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench_plugin.report.comparison.changes import compare
 from bench_plugin.report.comparison.document import one_of
 from bench_plugin.report.comparison.summary import MOST_BYTES, summary
