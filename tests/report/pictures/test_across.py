@@ -113,7 +113,13 @@ def test_values_of_a_line_with_very_many_are_in_its_box_and_not_shown_one_by_one
     few = [timing(axes(compiler="ncnn", batch=batch), launches=launches) for batch in range(1, 11)]
     found = repetitions.rows(results(*many, *few))
     assert {(one["line"], one["points"]) for one in found} == {("tvm · fp32", False), ("ncnn · fp32", True)}
-    drawn = marks(svg.drawn(repetitions.specification(), found))
+
+
+def test_a_line_with_very_many_values_is_drawn_as_a_box_without_them() -> None:
+    launches = [0.01, 0.011, 0.012, 0.013]
+    many = [timing(axes(batch=batch), launches=launches) for batch in range(1, 12)]
+    few = [timing(axes(compiler="ncnn", batch=batch), launches=launches) for batch in range(1, 11)]
+    drawn = marks(svg.drawn(repetitions.specification(), repetitions.rows(results(*many, *few))))
     assert drawn["symbol"] == 40 and drawn["rect"] == 4
 
 

@@ -146,9 +146,6 @@ def test_a_classifier_has_its_figures_its_classes_and_its_confusion_matrix() -> 
     )  # fmt: skip
     assert [record["count"] for record in found.rows["confusion"]] == [[2, 1, 0], [0, 1, 1], [0, 0, 1]]
     assert found.rows["confusion"][0]["share"] == [pytest.approx(2 / 3, abs=1e-4), pytest.approx(1 / 3, abs=1e-4), 0.0]
-    drawn = svg.drawn(specification("confusion"), found.rows["confusion"])
-    assert marks(drawn)["rect"] == marks(drawn)["text"] == 5  # fields with an input
-    assert marks(svg.drawn(specification("classes"), found.rows["classes"]))["symbol"] == 6  # 3 classes, two figures
 
 
 def test_a_matrix_of_too_many_classes_or_without_a_square_is_not_drawn() -> None:
@@ -166,6 +163,19 @@ def test_a_detection_model_has_its_curves_where_its_row_holds_them() -> None:
     rows = deployment(one).rows
     assert [record["class"] for record in rows["recall-precision"]] == ["cat"]
     assert rows["thresholds"][1] == {"overlap": 0.75, "mean": 0.6}
+
+
+def test_the_pictures_of_a_classifier_and_of_a_detector_are_drawn() -> None:
+    labels, answers = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 2, 2])
+    (one,) = entries(quality(axes(), 0.0, numbers=classification(np.eye(3)[answers], labels, 3)))
+    rows = deployment(one).rows
+    drawn = svg.drawn(specification("confusion"), rows["confusion"])
+    assert marks(drawn)["rect"] == marks(drawn)["text"] == 5  # fields with an input
+    assert marks(svg.drawn(specification("classes"), rows["classes"]))["symbol"] == 6  # 3 classes, two figures
+    curves = {"cat": {"recall": [0.0, 0.5, 1.0], "precision": [1.0, 0.9, 0.4]}}
+    means = {"overlap": [0.5, 0.75, 0.95], "mean": [0.8, 0.6, 0.1]}
+    (one,) = entries(quality(axes("boxes"), 0.0, numbers={"recall_precision": curves, "average_precision": means}))
+    rows = deployment(one).rows
     assert marks(svg.drawn(specification("recall-precision"), rows["recall-precision"]))["line"] == 1
     assert marks(svg.drawn(specification("thresholds"), rows["thresholds"]))["symbol"] == 3
 
