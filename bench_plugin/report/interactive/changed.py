@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,7 +87,7 @@ def _movements(found: Comparison) -> Iterator[tuple[Mapping[str, Any], Movement]
         yield number.cell, Movement(OF_FIGURE[number.direction], "", (text,), said_versions(number.versions))
     for time in found.times:
         if time.verdict in OF_TIME:
-            share = "" if time.d is None else f" ({time.d:+.1%})"
+            share = "" if time.d is None else f" ({math.expm1(time.d):+.1%})"
             text = f"{time.verdict}: {duration(time.before)} → {duration(time.after)}{share}"
             yield time.cell, Movement(OF_TIME[time.verdict], "", (text,), said_versions(time.versions))
     for count in found.counts:

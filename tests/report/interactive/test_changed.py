@@ -48,14 +48,14 @@ def test_figures_that_moved_are_said_with_their_versions(tmp_path: Path) -> None
 def test_times_that_moved_are_said_with_their_share(tmp_path: Path) -> None:
     found = only(tmp_path, timed(), timed(1.3))
     assert (found.word, found.before, found.versions) == ("slower", "", ())
-    assert found.said == ("slower: 1 ms → 1.3 ms (+26.2%)",)
+    assert found.said == ("slower: 1 ms → 1.3 ms (+30.0%)",)
 
 
 def test_of_several_movements_the_most_urgent_word_counts_and_all_are_said(tmp_path: Path) -> None:
     before, now = timed(numbers={"E": 1e-7, "tolerance_E": 1e-5}), timed(1.3, numbers={"E": 8e-6, "tolerance_E": 1e-5})
     found = only(tmp_path / "a", before | VERSIONS[0], now | VERSIONS[1])
     assert found == Movement(
-        "slower", "", ("E: 1e-07 → 8e-06", "slower: 1 ms → 1.3 ms (+26.2%)"), ("new absent → 1", "tvm 0.26 → 0.27")
+        "slower", "", ("E: 1e-07 → 8e-06", "slower: 1 ms → 1.3 ms (+30.0%)"), ("new absent → 1", "tvm 0.26 → 0.27")
     )
     broken = judged(0.5, status="mismatch", stage="compare", symptom="mismatch", **VERSIONS[1]) | {"result": "failed"}
     found = only(tmp_path / "b", judged(1e-7, **VERSIONS[0]), broken)
