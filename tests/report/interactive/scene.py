@@ -85,6 +85,28 @@ def write_runs(folder: Path, now: Sequence[Row] | None = None) -> Path:
     return path
 
 
+def write_two(folder: Path) -> list[Path]:
+    """Two results files: operator cases of several categories, and models that do their task, on another machine."""
+    cases = {"check": "operator", "model": "test_add", "framework": "onnx", "compiler": "iree"}
+    first = [
+        computed(0, axes=cases, numbers={"category": "node", "operators": ["Add"], "opset": 14}),
+        failure(1, "mismatch", "compare", "mismatch", "off", axes={**cases, "model": "test_mul"},
+                numbers={"category": "simple", "operators": ["Mul"], "opset": 9}),
+        computed(2, axes={**cases, "model": "test_sub10"}), computed(3, axes={**cases, "model": "test_sub9"}),
+    ]  # fmt: skip
+    task = {"check": "quality", "precision": "w8a8", "target": "pi4", "graph": "qdq"}
+    second = [
+        computed(4, axes=task, numbers={"accuracy": 0.975, "drop": {"top1": 0.0125}}, host="bbb",
+                 placement={"board": {"name": "pi4", "kind": "ssh"}}),
+        computed(5, axes={**task, "batch": 8}, numbers={"accuracy": "none"}, flags=["weak: 2 of 5"], host="bbb"),
+        computed(6, numbers={"E": None, "strength": 0.75, "series": {"cpu": {"unit": "%", "samples": 3}}}),
+    ]  # fmt: skip
+    paths = folder / "cases" / "results.jsonl", folder / "tasks" / "results.jsonl"
+    for path, run, rows in zip(paths, (BEFORE, NOW), (first, second), strict=True):
+        write(path, _head(run, "0.27.0", len(rows)), rows)
+    return list(paths)
+
+
 def write(path: Path, *parts: Sequence[Row]) -> Path:
     """A results file of all rows."""
     path.parent.mkdir(parents=True, exist_ok=True)

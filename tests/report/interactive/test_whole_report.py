@@ -18,9 +18,10 @@ pytest.importorskip("orjson", reason="comes with the extra report")
 
 from bench_plugin.report.interactive.page import Report, _evidence, _overview, make_report, render
 from bench_plugin.report.interactive.reading import read_source, with_previous
-from tests.report.interactive.scene import write_runs
+from tests.report.interactive.scene import write_runs, write_two
 
 EXPECTED = Path(__file__).parent / "expected"
+TWO = Path(__file__).parent / "expected_of_two_files.json"
 IN_PICTURES = "pictures-data", "deployment-pictures"  # what they hold is compared in tests/report/pictures
 
 
@@ -39,6 +40,17 @@ def files(folder: Path) -> dict[str, str]:
     return {name: text.replace(str(folder), "FOLDER") + "\n" for name, text in {**found, "page.html": page}.items()}
 
 
+def of_two_files(folder: Path) -> str:
+    """The data of the page of two results files, of operator cases and of models that do their task."""
+    report = make_report([with_previous(read_source(path), None) for path in write_two(folder)])
+    parts = dict(_overview(report, details=True))
+    return json.dumps(parts["data"], indent=1).replace(str(folder), "FOLDER") + "\n"
+
+
+def test_the_data_of_two_files_are_what_their_rows_say(tmp_path: Path) -> None:
+    assert of_two_files(tmp_path) == TWO.read_text("utf-8")
+
+
 def test_the_page_is_what_its_rows_say(tmp_path: Path) -> None:
     found = files(tmp_path)
     assert sorted(found) == sorted(path.name for path in EXPECTED.iterdir())
@@ -52,6 +64,8 @@ def write() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files(Path(folder)).items():
             (EXPECTED / name).write_text(text, "utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        TWO.write_text(of_two_files(Path(folder)), "utf-8")
 
 
 if __name__ == "__main__":
