@@ -28,7 +28,8 @@ def vega_bundle() -> tuple[str, str]:
     path = cache_root() / "report" / f"vega-{FORM}-of-vl-convert-{version(DISTRIBUTION)}.gz.b64"
     with suppress(OSError, ValueError, zlib.error):  # absent or damaged: it is made again
         text = path.read_bytes()
-        return unpack_bytes(text).decode(), text.decode()
+        if kept := unpack_bytes(text).decode():  # a file without content is unpacked without an error
+            return kept, text.decode()
     script = f"(()=>{{{vl_convert.javascript_bundle(SNIPPET)}\n}})()"
     text_made = pack_bytes(script.encode(), STRONGEST)
     _keep(path, text_made)
