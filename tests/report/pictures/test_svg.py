@@ -129,10 +129,14 @@ def test_nothing_is_shown_where_there_is_nothing() -> None:
 
 
 def test_every_picture_is_a_file(tmp_path: Path) -> None:
-    paths = svg.write(tmp_path / "pictures", ALL, {"titles": TITLES})
+    folder = tmp_path / "of/a/run/pictures"
+    paths = svg.write(folder, ALL, {"titles": TITLES})
     assert [path.stem for path in paths] == [module.NAME for module in PICTURES]
     assert all(path.read_text("utf-8").startswith('<svg role="img" aria-label="') for path in paths)
-    assert {"Digits", "MobileNet"} <= set(texts((tmp_path / "pictures/settings.svg").read_text("utf-8")))
+    assert {"Digits", "MobileNet"} <= set(texts((folder / "settings.svg").read_text("utf-8")))
+    written = {path: path.read_bytes() for path in paths}
+    svg.write(folder, ALL, {"titles": TITLES})
+    assert {path: path.read_bytes() for path in paths} == written, "a folder that is there is written to again"
 
 
 def test_without_the_tool_that_draws_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +144,23 @@ def test_without_the_tool_that_draws_the_message_says_how_to_get_it(monkeypatch:
     with pytest.raises(EnvironmentMissing, match=r"pip install 'bench-plugin\[report\]'") as raised:
         svg.svg(PICTURES[0], ALL, TITLES)
     assert raised.value.exit_code == 4
+    assert str(raised.value) == (
+        "pictures are drawn by vl-convert-python, which is not installed: pip install 'bench-plugin[report]'"
+    )
+
+
+def test_a_description_with_quotes_is_one_attribute_of_the_first_element() -> None:
+    specification = {"$schema": PICTURES[0].specification()["$schema"], "description": 'a "bar" & a <line>',
+                     "mark": "bar", "data": {"name": "rows"}, "encoding": {"x": {"field": "x"}}}  # fmt: skip
+    drawn = svg.drawn(specification, [{"x": 1}])
+    assert drawn.startswith('<svg role="img" aria-label="a &quot;bar&quot; &amp; a &lt;line&gt;" ')
+    without = {key: value for key, value in specification.items() if key != "description"}
+    assert svg.drawn(without, [{"x": 1}]).startswith('<svg role="img" aria-label="" ')
+
+
+def test_titles_of_models_are_those_that_were_given() -> None:
+    module = next(one for one in PICTURES if one.NAME == "settings")
+    assert "Digits" in texts(svg.svg(module, ALL, TITLES)) and "Digits" not in texts(svg.svg(module, ALL))
 
 
 def test_what_a_page_embeds_is_plain_data() -> None:
