@@ -39,8 +39,10 @@ def run_line(header: Mapping[str, Any]) -> Iterator[Block]:
     commits = _each(commit for one in runs for commit in str(one.get("commit") or "none").split(AND))
     machines = _each(_machine(one.get("machine") or {}) for one in runs)
     applied = _each(str(one["known_failures"]) for one in runs if one.get("known_failures"))
-    since = f" The known failures are those of commit{_plural(applied)} {', '.join(applied)}." if applied else ""
-    yield Paragraph(f"{run} of {when}, commit{_plural(commits)} {', '.join(commits)}, on {'; '.join(machines)}.{since}")
+    since = f" The known failures are those of commit{plural(len(applied))} {', '.join(applied)}." if applied else ""
+    yield Paragraph(
+        f"{run} of {when}, commit{plural(len(commits))} {', '.join(commits)}, on {'; '.join(machines)}.{since}"
+    )
 
 
 def _machine(machine: Mapping[str, Any]) -> str:
@@ -53,8 +55,9 @@ def _each(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def _plural(values: Sequence[object]) -> str:
-    return "s" if len(values) > 1 else ""
+def plural(count: int) -> str:
+    """The end of a noun behind a number."""
+    return "" if count == 1 else "s"
 
 
 def made_with(header: Mapping[str, Any], entries: Iterable[Entry] = ()) -> Iterator[Block]:

@@ -223,7 +223,7 @@ def test_shards_of_plans_that_differ_are_refused() -> None:
         merged_text(one, other)
     left = [row for row in rows_of(merged_text(one, other, mixed=True)) if row["kind"] == "declared"]
     assert [row["status"] for row in left] == ["not run"] * 3
-    assert {row["run"] for row in left} <= {"run-1", "run-2"}, "the run whose plan names the cell"
+    assert {(row["cell"]["model"], row["run"]) for row in left} == {("a", "run-1"), ("b", "run-1"), ("new", "run-2")}
 
 
 def test_plans_of_other_cells_are_merged_side_by_side() -> None:

@@ -72,7 +72,7 @@ def _further(entries: Sequence[Entry]) -> list[tuple[str, str]]:
     found = [one.numbers.get("levels") or {} for one in entries]
     pieces = [piece for levels in found for level in ("layers", "stacks", "blocks") for piece in levels.get(level, ())]
     statuses = {piece["status"] for piece in pieces}
-    cut = [] if NOT_CUT[0] not in statuses else [NOT_CUT]
+    cut = [NOT_CUT] if NOT_CUT[0] in statuses else []
     return [*legend(statuses - {one.shown for one in entries}), *cut]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench_plugin.report.blocks import Table, TableCell
 from bench_plugin.report.figures import duration
-from bench_plugin.report.parts import number
+from bench_plugin.report.parts import number, plural
 
 GIGA, MEGA = 1e9, 1e6
 BRIEF = ("layer", "×", "status", "latency", "GOP/s")
@@ -84,9 +84,9 @@ def summary(found: Mapping[str, Any]) -> str:
     """One paragraph: how many layers there are, and their sum against the whole model."""
     rows = found["layers"]
     occurs = sum(row["occurrences"] for row in rows)
-    verb = "occurs" if len(rows) == 1 else "occur"
-    text = f"{_several(len(rows), 'distinct layer')}, which {verb} {_several(occurs, 'time')}; "
-    text += f"{_several(found['threads'], 'thread')}."
+    verb, threads = "occurs" if len(rows) == 1 else "occur", found["threads"]
+    text = f"{len(rows)} distinct layer{plural(len(rows))}, which {verb} {occurs} time{plural(occurs)}; "
+    text += f"{threads} thread{plural(threads)}."
     total, model = found["sum"], found["model"]
     if "layers" in total:
         text += f" The sum of all layers, each as often as it occurs, is {duration(total['layers'])}"
@@ -101,10 +101,6 @@ def summary(found: Mapping[str, Any]) -> str:
     elif model.get("reason"):
         text += f" The whole model was not timed: {model['reason']}."
     return text
-
-
-def _several(count: int, name: str) -> str:
-    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def _status(row: Mapping[str, Any]) -> TableCell:

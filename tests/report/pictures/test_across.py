@@ -22,6 +22,7 @@ from bench_plugin.report.pictures.across import (
     throughput,
 )
 from bench_plugin.report.pictures.registry import PICTURES
+from bench_plugin.report.pictures.results import Results
 from tests.report.pictures.drawing import marks
 from tests.report.pictures.made import axes, cell, equivalence, quality, results, timing
 from tests.report.pictures.made import power as watts
@@ -107,19 +108,21 @@ def test_repetitions_are_in_percent_of_the_median_over_launches() -> None:
     assert repetitions.rows(results(timing(axes(), launches=[0.01]))) == []
 
 
-def test_values_of_a_line_with_very_many_are_in_its_box_and_not_shown_one_by_one() -> None:
+def many_and_few() -> Results:
+    """A line with more values than are shown one by one, and one with as many as are."""
     launches = [0.01, 0.011, 0.012, 0.013]
     many = [timing(axes(batch=batch), launches=launches) for batch in range(1, 12)]
     few = [timing(axes(compiler="ncnn", batch=batch), launches=launches) for batch in range(1, 11)]
-    found = repetitions.rows(results(*many, *few))
+    return results(*many, *few)
+
+
+def test_values_of_a_line_with_very_many_are_in_its_box_and_not_shown_one_by_one() -> None:
+    found = repetitions.rows(many_and_few())
     assert {(one["line"], one["points"]) for one in found} == {("tvm · fp32", False), ("ncnn · fp32", True)}
 
 
 def test_a_line_with_very_many_values_is_drawn_as_a_box_without_them() -> None:
-    launches = [0.01, 0.011, 0.012, 0.013]
-    many = [timing(axes(batch=batch), launches=launches) for batch in range(1, 12)]
-    few = [timing(axes(compiler="ncnn", batch=batch), launches=launches) for batch in range(1, 11)]
-    drawn = marks(svg.drawn(repetitions.specification(), repetitions.rows(results(*many, *few))))
+    drawn = marks(svg.drawn(repetitions.specification(), repetitions.rows(many_and_few())))
     assert drawn["symbol"] == 40 and drawn["rect"] == 4
 
 

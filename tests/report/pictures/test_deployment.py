@@ -135,11 +135,27 @@ def test_an_emulated_deployment_has_no_times(tmp_path: Path) -> None:
     assert not found.facts and not found.rows and not [one for one in found.figures if one.unit == "ms"]
 
 
-def test_a_classifier_has_its_figures_its_classes_and_its_confusion_matrix() -> None:
+def classifier() -> Entry:
+    """A model that puts four of six inputs into the right one of three classes."""
     labels, answers = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 2, 2])
     figures = classification(np.eye(3)[answers], labels, 3)
     (one,) = entries(quality(axes(), 0.0, numbers={**figures, "drop": {"top1": 0.0125}}))
-    found = deployment(one)
+    return one
+
+
+def detector() -> Entry:
+    """A detection model with a curve of one class, and one without points of another."""
+    curves = {
+        "cat": {"recall": [0.0, 0.5, 1.0], "precision": [1.0, 0.9, 0.4]},
+        "dog": {"recall": [0.5], "precision": []},
+    }
+    means = {"overlap": [0.5, 0.75, 0.95], "mean": [0.8, 0.6, 0.1]}
+    (one,) = entries(quality(axes("boxes"), 0.0, numbers={"recall_precision": curves, "average_precision": means}))
+    return one
+
+
+def test_a_classifier_has_its_figures_its_classes_and_its_confusion_matrix() -> None:
+    found = deployment(classifier())
     assert found.facts == (
         ("accuracy (top-1)", "66.67%"), ("top-5", "100.00%"), ("mean precision", "66.67%"),
         ("mean sensitivity", "72.22%"), ("G-mean", "69.34%"), ("accuracy lost", "+1.25%"),
@@ -154,28 +170,17 @@ def test_a_matrix_of_too_many_classes_or_without_a_square_is_not_drawn() -> None
 
 
 def test_a_detection_model_has_its_curves_where_its_row_holds_them() -> None:
-    curves = {
-        "cat": {"recall": [0.0, 0.5, 1.0], "precision": [1.0, 0.9, 0.4]},
-        "dog": {"recall": [0.5], "precision": []},
-    }
-    means = {"overlap": [0.5, 0.75, 0.95], "mean": [0.8, 0.6, 0.1]}
-    (one,) = entries(quality(axes("boxes"), 0.0, numbers={"recall_precision": curves, "average_precision": means}))
-    rows = deployment(one).rows
+    rows = deployment(detector()).rows
     assert [record["class"] for record in rows["recall-precision"]] == ["cat"]
     assert rows["thresholds"][1] == {"overlap": 0.75, "mean": 0.6}
 
 
 def test_the_pictures_of_a_classifier_and_of_a_detector_are_drawn() -> None:
-    labels, answers = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 2, 2])
-    (one,) = entries(quality(axes(), 0.0, numbers=classification(np.eye(3)[answers], labels, 3)))
-    rows = deployment(one).rows
+    rows = deployment(classifier()).rows
     drawn = svg.drawn(specification("confusion"), rows["confusion"])
     assert marks(drawn)["rect"] == marks(drawn)["text"] == 5  # fields with an input
     assert marks(svg.drawn(specification("classes"), rows["classes"]))["symbol"] == 6  # 3 classes, two figures
-    curves = {"cat": {"recall": [0.0, 0.5, 1.0], "precision": [1.0, 0.9, 0.4]}}
-    means = {"overlap": [0.5, 0.75, 0.95], "mean": [0.8, 0.6, 0.1]}
-    (one,) = entries(quality(axes("boxes"), 0.0, numbers={"recall_precision": curves, "average_precision": means}))
-    rows = deployment(one).rows
+    rows = deployment(detector()).rows
     assert marks(svg.drawn(specification("recall-precision"), rows["recall-precision"]))["line"] == 1
     assert marks(svg.drawn(specification("thresholds"), rows["thresholds"]))["symbol"] == 3
 
