@@ -28,8 +28,12 @@ onnx.save(model, sys.argv[1])
 
 
 def test_another_code_of_two_that_are_nearly_as_near_is_no_mistake(project: Project) -> None:
-    """By one drawn evaluation of the file one code in a thousand changes, and TVM's four were a mismatch."""
+    """By one drawn evaluation of the file one code in a thousand changes, and TVM's four were a mismatch.
+
+    A processor that computes in float16 itself (AVX512-FP16) takes the right codes.
+    """
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "quantiser.onnx", 5)
     row = the_row(project.run("--compilers=tvm", "--precisions=fp16", f"--bench-onnx={path}"))
-    assert (row["status"], row["unverified"]) == ("unverified", "ill-conditioned"), row["reason"]
+    said = (row["status"], row["unverified"])
+    assert said in (("unverified", "ill-conditioned"), ("supported", None)), row["reason"]

@@ -16,8 +16,8 @@ from tests.report.scenes import SCENES
 pytest.importorskip("myst_parser", reason="comes with the extra docs")
 
 INDEX = {
-    "rst": "Ours\n====\n\n.. toctree::\n   :glob:\n\n   grids/*\n",
-    "md": "# Ours\n\n```{toctree}\n:glob:\ngrids/*\n```\n",
+    "rst": "Ours\n====\n\n.. toctree::\n   :glob:\n\n   grids/*/*\n",
+    "md": "# Ours\n\n```{toctree}\n:glob:\ngrids/*/*\n```\n",
 }
 
 
@@ -30,19 +30,21 @@ def built(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("form", INDEX)
 def test_sphinx_takes_every_page(tmp_path: Path, form: str) -> None:
     folder = tmp_path / "documentation"
-    (folder / "grids").mkdir(parents=True)
+    folder.mkdir()
     (folder / "conf.py").write_text('project = "Ours"\nextensions = ["myst_parser"]\nmyst_heading_anchors = 3\n')
     (folder / f"index.{form}").write_text(INDEX[form])
-    for make in SCENES.values():
+    for scene, make in SCENES.items():  # two of them have pages of the same name
+        (folder / "grids" / scene).mkdir(parents=True)
         for page in build_pages(make()):
-            page.write(folder / "grids", formats=[form])
-    names = {path.stem for path in (folder / "grids").iterdir()}
-    assert names > set(SCENES)
+            page.write(folder / "grids" / scene, formats=[form])
+    names = {path.relative_to(folder).with_suffix("") for path in folder.glob("grids/*/*")}
+    assert {name.parts[1] for name in names} == set(SCENES)
     done = built(folder)
     assert done.returncode == 0, done.stdout
-    pages = {path.stem for path in (tmp_path / "documentation-pages/grids").glob("*.html")}
+    made = tmp_path / "documentation-pages"
+    pages = {path.relative_to(made).with_suffix("") for path in made.glob("grids/*/*.html")}
     assert pages == names
-    text = (tmp_path / "documentation-pages/grids/equivalence.html").read_text("utf-8")
+    text = (made / "grids/equivalence/equivalence.html").read_text("utf-8")
     assert text.count("<table") > 3 and 'href="equivalence-iree.html"' in text
 
 
