@@ -9,7 +9,7 @@ import pytest
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.report.merging.merge import Source, merge
 from bench_plugin.report.merging.remark import shards_remark
-from tests.report.test_merging import Row, cell, computed, opening, plan, shard
+from tests.report.shards import Row, cell, computed, opening, plan, shard
 
 OWNERS = {cell("a"): 1, cell("b"): 2, cell("c"): 3}
 

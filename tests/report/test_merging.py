@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,61 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_plugin.cli.main import main
-from bench_plugin.domain.cell import Cell, Check
+from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.errors import UsageError
-from bench_plugin.matrix.matrix import plan_hash
-from bench_plugin.matrix.shard import division_hash
 from bench_plugin.report.blocks import Paragraph, TableCell
 from bench_plugin.report.merging.merge import Source, merge
 from bench_plugin.report.pages.registry import build_pages
 from bench_plugin.report.summary import totals_table
-from bench_plugin.results.planned import packed
 from bench_plugin.results.rows import parse_rows
 from bench_plugin.results.series import keep, troubles
+from tests.report.shards import Row, cell, computed, opening, plan, shard
 from tests.results import nights
 
-Row = dict[str, Any]
 COMPLETE: dict[str, Row] = {row["kind"]: row for row in nights.night(1, nights.passed(nights.axes()))}
 STARTED: dict[str, Row] = {"header": {"started": "2026-11-01T02:00:00Z"}}
 STATUSES = ("supported", "mismatch", "ERROR", "unverified")
-
-
-def cell(model: str, check: Check = Check.EXPORT) -> Cell:
-    return Cell(check, model, "pytorch", "dynamo", 20)
-
-
-def opening(run: str, **more: Any) -> Row:
-    return {"schema": 1, "kind": "header", "run": run, "started": run, "command": ["pytest", run], **more}
-
-
-def computed(run: str, of: Cell, status: str, **more: Any) -> Row:
-    return {
-        "schema": 1, "kind": "cell", "run": run, "key": f"{of.model}-{run}", "cell": of.axes(),
-        "check": str(of.check), "status": status, "result": "passed" if status == "supported" else "failed", **more,
-    }  # fmt: skip
-
-
-def plan(run: str, index: int, shards: Mapping[Cell, int], count: int) -> Row:
-    shard = {
-        "index": index, "count": count, "cells": len(shards), "whole": plan_hash(list(shards)),
-        "division": division_hash(shards),
-    }  # fmt: skip
-    own = sum(shard == index for shard in shards.values())
-    return {
-        "schema": 1, "kind": "plan", "run": run, "count": own, "total": len(shards), "totals": {"export": len(shards)},
-        "shard": shard, "planned": packed([(one, number) for one, number in _plain(shards)]),
-    }  # fmt: skip
-
-
-def _plain(shards: Mapping[Cell, int]) -> list[tuple[dict[str, Any], int]]:
-    return [(one.axes(), shards[one]) for one in sorted(shards)]
-
-
-def shard(index: int, shards: Mapping[Cell, int], statuses: Mapping[Cell, str], run: str = "") -> list[Row]:
-    run = run or f"run-{index}"
-    mine = [one for one in shards if shards[one] == index and one in statuses]
-    count = max(shards.values())
-    return [opening(run), plan(run, index, shards, count), *(computed(run, one, statuses[one]) for one in mine)]
 
 
 def merged_text(*files: Sequence[Row], mixed: bool = False) -> str:
