@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from bench_plugin.domain.axes import BY_NAME, Axis, Check, id_text
@@ -50,8 +51,12 @@ class Cell:
 
     def axes(self) -> dict[str, Any]:
         """The axes that this cell has, as plain data, in the order of the table of axes."""
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: _plain(value) for name, value in found.items() if value and not _left_out(BY_NAME[name], value)}
+        found: dict[str, Any] = {}
+        for name, usual in _usual():
+            value = getattr(self, name)
+            if value and (usual is None or str(value) != usual):
+                found[name] = str(value) if isinstance(value, StrEnum) else value
+        return found
 
     @property
     def quantiser(self) -> str:
@@ -84,10 +89,8 @@ class Cell:
         return Cell(**{**axes, "check": Check(axes["check"])})
 
 
-def _left_out(axis: Axis, value: Any) -> bool:
-    """Whether rows leave the value out: it is the usual one of an axis that only few cells have."""
-    return axis.swept and str(value) == axis.usual
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, StrEnum) else value
+@cache
+def _usual() -> tuple[tuple[str, str | None], ...]:
+    """The names of the axes, each with the value that rows leave out: the usual one of an axis that few cells have."""
+    axes = [BY_NAME[field.name] for field in fields(Cell)]
+    return tuple((axis.name, axis.usual if axis.swept else None) for axis in axes)

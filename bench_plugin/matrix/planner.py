@@ -101,7 +101,10 @@ def pruned(planned: Planned, selection: Selection, model: Model) -> Iterator[Pla
     A model that is not trained here cannot be pruned, which is declared ``unsupported`` with the reason.
     """
     cell, declared = planned
-    for kept in selection.kept or (cell.kept,):
+    if not selection.kept:
+        yield planned
+        return
+    for kept in selection.kept:
         one = replace(cell, kept=kept)
         if declared is not None:
             yield one, replace(declared, cell=one)

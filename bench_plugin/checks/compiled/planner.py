@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from bench_plugin.compare.table import TABLE_HASH
@@ -39,6 +40,7 @@ class CompiledPlanner:
         self._frameworks = workspace.catalog.of_kind("framework")
         self._compilers = workspace.catalog.of_kind("compiler")
         self._targets = tuple(workspace.targets)
+        self._boards_of = cache(workspace.boards_of)  # asked for every cell
 
     def adapters(self, cell: Cell) -> Sequence[str]:
         """The adapters of the source, the compiler with those that it uses, and our tools for its graphs."""
@@ -68,7 +70,7 @@ class CompiledPlanner:
 
     def _runtime(self, cell: Cell) -> tuple[str, str]:
         """The target and the toolchain of a cell that a board runs; empty texts for all others."""
-        if not self._workspace.boards_of(cell.target):
+        if not self._boards_of(cell.target):
             return "", ""
         return cell.target, self._workspace.catalog.compiler(cell.compiler)[0].toolchain_for(cell.framework)
 
@@ -153,15 +155,16 @@ class CompiledPlanner:
         offered = compiler.graphs
         for precision in selection.precisions or [name for name in offered if not _on_request(name, offered[name])]:
             for target in self._wanted_targets(compiler, model, selection):
-                base = replace(cell, compiler=name, precision=precision, target=target)
                 if precision not in offered:
+                    base = replace(cell, compiler=name, precision=precision, target=target)
                     reason = f"{compiler.name} offers {', '.join(offered)}; asked for {precision}"
                     yield base, declared or Declared(base, Status.UNSUPPORTED, reason)
                     continue
                 for graph in offered[precision]:
                     if graph != ORIGINAL and not cell.exporter and cell.framework != ONNX:
                         continue  # pre-quantised and pre-converted models are ONNX files
-                    full = replace(base, graph="" if graph == ORIGINAL else graph)
+                    prepared = "" if graph == ORIGINAL else graph
+                    full = replace(cell, compiler=name, precision=precision, target=target, graph=prepared)
                     refused = None
                     if self._workspace.target_name(target) not in compiler.targets:
                         reason = f"{compiler.name} compiles for {', '.join(compiler.targets)}; asked for {target}"

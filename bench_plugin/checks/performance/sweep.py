@@ -27,6 +27,9 @@ def swept(
     same. Raises UsageError for a mode that a board of the cell does not have.
     """
     cell, declared = planned
+    if not (selection.batches or selection.threads or selection.streams or selection.modes):
+        yield planned
+        return
     check_modes(cell, selection.modes, workspace)
     combinations = product(
         selection.batches or (cell.batch,), selection.threads or (cell.threads,),
