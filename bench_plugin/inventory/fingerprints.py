@@ -16,10 +16,12 @@ from bench_plugin.inventory.imports_beside import imports_beside
 from bench_plugin.inventory.programs import Programs
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.host import host_facts
+from bench_plugin.reach.processes.variables import for_agents
 
 
 class Fingerprints:
-    """Makes the fingerprints of a run, each once; safe to use from several threads. ``host`` are the facts of the host.
+    """Makes the fingerprints of a run, each once; safe to use from several threads. ``host`` are the facts of the host,
+    with those variables alone that agents get unasked: what they do not get changes no result.
 
     Files, programs and variables are those of the moment when a fingerprint is asked for first.
     """
@@ -32,7 +34,7 @@ class Fingerprints:
         self._catalog = catalog
         self._toolchains = toolchains
         self._environment = dict(environment)
-        self.host: Mapping[str, Any] = host_facts(self._environment)
+        self.host: Mapping[str, Any] = host_facts(for_agents(self._environment).variables)
         self._given = {name: value for name, value in self._environment.items() if _matches(name, tuple(given))}
         self._programs = Programs(self._environment)
         self._adapters: dict[str, Mapping[str, Any]] = {}

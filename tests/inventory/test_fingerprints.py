@@ -130,6 +130,11 @@ def test_variables_that_change_numerics_count_and_others_do_not(shop: Shop) -> N
     assert not differs(shop.mine, lambda: shop.environment.update(EDITOR="ed"))
 
 
+def test_variables_that_agents_do_not_get_are_none_of_the_host(shop: Shop) -> None:
+    shop.environment.update(TF_ENABLE_ONEDNN_OPTS="0", TF_VAR_db_pass="word", TF_API_KEY="word")
+    assert shop.prints().host["variables"] == {"TF_ENABLE_ONEDNN_OPTS": "0"}
+
+
 def test_the_c_compiler_of_a_target_counts_for_cells_of_that_target(shop: Shop) -> None:
     target = {"name": "board", "gcc": "board-gcc"}
     shop.write("bin/board-gcc", "#!/bin/sh\necho 1\n", program=True)

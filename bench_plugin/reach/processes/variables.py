@@ -47,6 +47,12 @@ TABLE: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 ALLOWED = frozenset(name for names in TABLE.values() for name in names)
 PATTERNS = tuple(sorted(name for name in ALLOWED if "*" in name))
+# Terraform's variables begin as TensorFlow's do; the values of TF_VAR_* are its user's own.
+# https://developer.hashicorp.com/terraform/cli/config/environment-variables
+NOT_MEANT = (
+    "TF_VAR_*", "TF_CLI_*", "TF_CLOUD_*", "TF_LOG*", "TF_PLUGIN_CACHE_*", "TF_REGISTRY_*", "TF_STATE_*", "TF_DATA_DIR",
+    "TF_IGNORE", "TF_INPUT", "TF_IN_AUTOMATION", "TF_WORKSPACE",
+)  # fmt: skip
 SECRET = re.compile("TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|KEY", re.IGNORECASE)
 WITH_PASSWORD = re.compile(r"://[^/@\s]+@")
 LONGEST = 131072  # bytes of "NAME=value" and a null byte that execve(2) takes (Linux: MAX_ARG_STRLEN)
@@ -87,5 +93,9 @@ def for_agents(variables: Mapping[str, str], named: Iterable[str] = ()) -> Kept:
 def _wanted(name: str, own: frozenset[str]) -> bool:
     if name in own or name in ALLOWED:
         return True
-    matches = any(fnmatchcase(name, pattern) for pattern in (*PATTERNS, *own))
-    return matches and not SECRET.search(name)
+    meant = _matches(name, own) or (_matches(name, PATTERNS) and not _matches(name, NOT_MEANT))
+    return meant and not SECRET.search(name)
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -90,6 +90,12 @@ def test_the_address_of_a_proxy_is_no_secret_but_its_password_is() -> None:
     assert for_agents(given, ["http_proxy"]).variables == given
 
 
+def test_variables_of_terraform_are_none_of_tensorflow() -> None:
+    given = {"TF_VAR_db_pass": "word", "TF_CLI_CONFIG_FILE": "/home/me/.terraformrc", "TF_ENABLE_ONEDNN_OPTS": "0"}
+    assert for_agents(given).variables == {"TF_ENABLE_ONEDNN_OPTS": "0"}
+    assert for_agents(given, ["TF_VAR_*"]).variables == {"TF_VAR_db_pass": "word", "TF_ENABLE_ONEDNN_OPTS": "0"}
+
+
 def test_a_variable_that_goes_meanwhile_is_left_out() -> None:
     """As pytest takes its PYTEST_CURRENT_TEST away between two tests, in another thread."""
 
