@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,12 @@ from bench_plugin.inventory.imports_beside import imports_beside
 from bench_plugin.inventory.programs import Programs
 from bench_plugin.reach.environments.toolchains import Toolchains
 from bench_plugin.reach.host import host_facts
-from bench_plugin.reach.processes.variables import for_agents
+from bench_plugin.reach.processes.variables import for_agents, matches
 
 
 class Fingerprints:
     """Makes the fingerprints of a run, each once; safe to use from several threads. ``host`` are the facts of the host,
-    with those variables alone that agents get unasked: what they do not get changes no result.
+    with those variables alone that agents get: what they do not get changes no result.
 
     Files, programs and variables are those of the moment when a fingerprint is asked for first.
     """
@@ -34,8 +33,9 @@ class Fingerprints:
         self._catalog = catalog
         self._toolchains = toolchains
         self._environment = dict(environment)
-        self.host: Mapping[str, Any] = host_facts(for_agents(self._environment).variables)
-        self._given = {name: value for name, value in self._environment.items() if _matches(name, tuple(given))}
+        named = tuple(given)
+        self.host: Mapping[str, Any] = host_facts(for_agents(self._environment, named).variables)
+        self._given = {name: value for name, value in self._environment.items() if matches(name, named)}
         self._programs = Programs(self._environment)
         self._adapters: dict[str, Mapping[str, Any]] = {}
         self._digests: dict[tuple[str, str, str], str] = {}
@@ -99,7 +99,3 @@ class Fingerprints:
             return self._programs.described(said, python=own, folder=None)
         folder = self._toolchains.folder(adapter.toolchain)
         return self._programs.described(said, python=folder / "bin" / "python", folder=folder)
-
-
-def _matches(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -30,7 +30,8 @@ onnx.save(model, sys.argv[1])
 def test_another_code_of_two_that_are_nearly_as_near_is_no_mistake(project: Project) -> None:
     """By one drawn evaluation of the file one code in a thousand changes, and TVM's four were a mismatch.
 
-    A processor that computes in float16 itself (AVX512-FP16) takes the right codes.
+    On a processor with AVX512-FP16 it takes the right ones. The draws themselves have tests that no processor changes
+    (tests/adapters/test_emulation_choices.py).
     """
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "quantiser.onnx", 5)

@@ -55,11 +55,11 @@ class Shop:
         if program:
             path.chmod(0o755)
 
-    def prints(self) -> Fingerprints:
-        """The fingerprints of a run that begins now."""
+    def prints(self, *given: str) -> Fingerprints:
+        """The fingerprints of a run that begins now, whose user gives agents these variables, too."""
         catalog = Catalog([self.folder / "adapters/mine.py"])
         catalog.describe(self.folder / "compilers/vendor.toml")
-        return Fingerprints(catalog, Toolchains([self.folder / "toolchains"]), self.environment)
+        return Fingerprints(catalog, Toolchains([self.folder / "toolchains"]), self.environment, given=given)
 
     def vendor(self) -> str:
         return self.prints().digest("command[vendor]")
@@ -132,7 +132,10 @@ def test_variables_that_change_numerics_count_and_others_do_not(shop: Shop) -> N
 
 def test_variables_that_agents_do_not_get_are_none_of_the_host(shop: Shop) -> None:
     shop.environment.update(TF_ENABLE_ONEDNN_OPTS="0", TF_VAR_db_pass="word", TF_API_KEY="word")
+    shop.environment.update(MLAS_MODE="exact")
     assert shop.prints().host["variables"] == {"TF_ENABLE_ONEDNN_OPTS": "0"}
+    named = {"MLAS_MODE": "exact", "TF_ENABLE_ONEDNN_OPTS": "0"}
+    assert shop.prints("MLAS_*").host["variables"] == named
 
 
 def test_the_c_compiler_of_a_target_counts_for_cells_of_that_target(shop: Shop) -> None:

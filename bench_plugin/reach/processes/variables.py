@@ -93,9 +93,10 @@ def for_agents(variables: Mapping[str, str], named: Iterable[str] = ()) -> Kept:
 def _wanted(name: str, own: frozenset[str]) -> bool:
     if name in own or name in ALLOWED:
         return True
-    meant = _matches(name, own) or (_matches(name, PATTERNS) and not _matches(name, NOT_MEANT))
+    meant = matches(name, own) or (matches(name, PATTERNS) and not matches(name, NOT_MEANT))
     return meant and not SECRET.search(name)
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is one of the names, or like one of the patterns, in which * stands for any characters."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
