@@ -19,7 +19,7 @@ from bench_plugin.agent.deployed import Deploy, Deployed, InferenceError
 from bench_plugin.agent.link.bounds import UNBOUNDED, Alarm
 from bench_plugin.agent.link.identity import agent_digest, machine_id
 from bench_plugin.agent.link.session import NotAuthentic
-from bench_plugin.agent.measure import PeakMemory, Stopwatch
+from bench_plugin.agent.measure import Heap, PeakMemory, Stopwatch
 from bench_plugin.agent.store import Refused, Store
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ DETAIL_CHARACTERS = 64 * 1024
 NAME_CHARACTERS = 200  # of a stage, or of the class of an exception
 MOST_TYPES = 32
 TOOLS = ("framework", "compiler", "runtime")  # the kinds of adapters whose tools are under test
+WORK = (wire.CALL, wire.RESET)  # what leaves freed memory behind; requests of a deployed model are timed
 TIME, RUN = "time", "run"  # every adapter of compilers that runs artefacts is timed by the same method
 
 
@@ -104,6 +105,7 @@ class Server:
         self._adapters: Dict[str, Loaded] = {}
         self._deployed: Optional[Deployed] = None
         self._peak = PeakMemory()
+        self._heap = Heap()
         self._stage = ""
         self._needed = 0  # bytes of the files of the call
         self._declared: List[Dict[str, str]] = []  # the rows of ``errors`` that hold for the call
@@ -146,7 +148,10 @@ class Server:
                 if isinstance(error, OSError) and self._channel.broken:
                     raise
                 self._report(frame.call, error)
+            worked = frame.kind in WORK
             del frame  # so that its buffers can be used again
+            if worked:
+                self._heap.trim()
 
     def _limits(self) -> Tuple[Callable[[float], None], int]:
         """What limits the wait for a request, and its bytes."""

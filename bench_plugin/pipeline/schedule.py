@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+from bench_plugin.agent.measure import Heap
 from bench_plugin.domain.cell import Cell
 from bench_plugin.domain.outcome import Outcome
 from bench_plugin.pipeline.admission import Admission
@@ -65,6 +66,7 @@ class Schedule:
         self._first = self._last = 0
         self._planned = False
         self._closed = False
+        self._heap = Heap()
         self._threads: list[threading.Thread] = []
 
     def plan(self, cells: Sequence[Cell]) -> None:
@@ -174,7 +176,10 @@ class Schedule:
         try:
             others = {other: self._futures[other].result() for other in need.after}
             with self._admission.shared():
-                outcome = self._compute(cell, others)
+                try:
+                    outcome = self._compute(cell, others)
+                finally:
+                    self._heap.trim()
             future.set_result(outcome)
         except BaseException as error:
             future.set_exception(error)

@@ -41,7 +41,7 @@ class GoCall(Call):
 
     fault: the names of what goes wrong, one after another.
     stages: stages that are announced and slept through, in seconds.
-    bytes: how many the fault ``peak`` takes.
+    bytes: how many the faults ``peak`` and ``fragments`` take.
     outside: the path that the fault ``escape`` gives back.
     pid_file: where the fault ``grandchild`` writes its number.
     given: the whole metadata, which is echoed.
@@ -75,6 +75,8 @@ FOREVER = 600.0
 
 # Calls that this process has answered: what a leaking framework would remember over a reset.
 used: list[str] = []
+kept: list[bytearray] = []  # what lies above the blocks that ``fragments`` gives back
+BLOCK = 100_000  # bytes, which glibc takes from its heap
 
 
 class Adapter:
@@ -187,6 +189,13 @@ def allocate(call: GoCall) -> None:
 def peak(call: GoCall) -> None:
     """Take ``bytes`` for a moment and give them back."""
     len(bytearray(b"\1") * call.bytes)
+
+
+def fragments(call: GoCall) -> None:
+    """Take ``bytes`` in small blocks and give them back, all but one above them: the C library keeps the rest."""
+    blocks = [bytearray(b"\1") * BLOCK for _ in range(call.bytes // BLOCK)]
+    kept.append(bytearray(BLOCK))
+    del blocks
 
 
 def exception(call: GoCall) -> None:
@@ -333,11 +342,12 @@ def used_only(call: GoCall) -> None:
 FAULTS: dict[str, Callable[[GoCall], Reply | None]] = {
     "none": lambda call: None, "sleep": sleep, "spin": spin, "spin_below": spin_below, "segfault": segfault,
     "abort": abort, "fill": fill, "kill": kill, "exit": leave, "allocate": allocate,
-    "peak": peak, "exception": exception, "unsupported": unsupported, "declared": declared, "no_memory": no_memory,
-    "no_disk": no_disk, "invalid": invalid, "skew": skew, "not_json": not_json, "escape": escape, "noise": noise,
-    "garbage": garbage, "truncated": truncated, "stalled": stalled, "wrong_call": wrong_call, "wrong_kind": wrong_kind,
-    "wrong_answer": wrong_answer, "grandchild": grandchild, "used_only": used_only, "again": again, "flood": flood,
-    "nameless": nameless, "verbose": verbose, "reset_hangs": lambda call: None,
+    "peak": peak, "fragments": fragments, "exception": exception, "unsupported": unsupported, "declared": declared,
+    "no_memory": no_memory, "no_disk": no_disk, "invalid": invalid, "skew": skew, "not_json": not_json,
+    "escape": escape, "noise": noise, "garbage": garbage, "truncated": truncated, "stalled": stalled,
+    "wrong_call": wrong_call, "wrong_kind": wrong_kind, "wrong_answer": wrong_answer, "grandchild": grandchild,
+    "used_only": used_only, "again": again, "flood": flood, "nameless": nameless, "verbose": verbose,
+    "reset_hangs": lambda call: None,
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from bench_plugin.agent.measure import resident
 from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Outcome, Status
 from bench_plugin.pipeline.schedule import Need, Schedule
@@ -52,6 +53,25 @@ def test_the_lane_with_most_work_comes_first(brief: bool, first: str) -> None:
 def test_a_cell_that_a_test_waits_for_comes_next() -> None:
     made = Recorded([*SMALL, *SHORT, *LONG])
     waited = made.schedule.future(SMALL[2])
-    order = made.finish([*LONG])
+    made.go.set()
     assert waited.result(10).status is Status.SUPPORTED
+    order = made.finish([*LONG])
     assert order.index("small2") <= 1
+
+
+def test_what_the_threads_have_freed_is_free_for_others() -> None:
+    kept: list[bytearray] = []
+
+    def compute(cell: Cell, others: Mapping[Cell, Outcome]) -> Outcome:
+        blocks = [bytearray(b"\1") * 100_000 for _ in range(4000)]  # small enough for glibc's heap
+        kept.append(bytearray(100_000))  # above them, so that glibc keeps what is freed
+        del blocks
+        return Outcome(Status.SUPPORTED)
+
+    before = resident()
+    schedule = Schedule(compute, lambda cell: Need("one", 1), jobs=1, memory=100)
+    schedule.plan(SHORT[:1])
+    assert schedule.future(SHORT[0]).result(30).status is Status.SUPPORTED
+    schedule.close()
+    schedule.join(30)
+    assert resident() < before + 100e6

@@ -114,6 +114,13 @@ def test_stages_have_seconds_and_the_call_has_a_peak(pool: AgentPool) -> None:
     assert large.peak_bytes > 100 * MIB > small.peak_bytes > 0
 
 
+def test_what_one_call_has_freed_counts_in_none_that_follows(pool: AgentPool) -> None:
+    with pool.lease("fake") as agent:
+        agent.call("fake", "go", {"fault": "fragments", "bytes": 400 * MIB}, limits=LIMITS)
+        after = agent.call("fake", "go", {"stages": {"build": 0.5}}, limits=Limits(20.0, 200 * MIB))
+    assert 0 < after.peak_bytes < 100 * MIB
+
+
 def test_a_link_in_the_folder_does_not_lead_out_of_it(store: Store) -> None:
     link = Path(store.scratch()) / "link"
     link.symlink_to("/etc/hostname")
