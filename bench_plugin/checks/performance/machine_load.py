@@ -43,15 +43,6 @@ def busy_share(seconds: float) -> float | None:
     return (after[0] - before[0]) / total if total > 0 else 0.0
 
 
-def free_memory() -> int:
-    """The bytes that new processes can have without swapping: the kernel's MemAvailable (proc(5)); 0 if unknown."""
-    try:
-        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), 0)
-
-
 def _ticks() -> tuple[int, int] | None:
     """(used, all) ticks of all processors since the start of the machine; waiting for a disk is not use."""
     try:

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench_plugin.agent.channel import Channel
@@ -19,6 +18,7 @@ from bench_plugin.reach.boards.leasing.place import ran_here
 from bench_plugin.reach.boards.leasing.pool import BoardPool
 from bench_plugin.reach.boards.reach import Reach
 from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.places import Place, Room
 from bench_plugin.reach.processes.client import Agent
 from bench_plugin.reach.processes.given_files import GivenFiles
 from bench_plugin.reach.processes.leased_agent import START_SECONDS, AgentFailure, LeasedAgent, Limits, Source
@@ -87,17 +87,6 @@ class LocalProcess:
         return self._child.ended.is_set() or not self._child.guardian.alive
 
 
-@dataclass
-class _Place:
-    """The agent of one toolchain and role, with the lock that a lease holds."""
-
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    agent: LeasedAgent | None = None
-    affinity: str = ""
-    toolchain: str = ""
-    board: str = ""
-
-
 class AgentPool:
     """Starts and leases agents, below a guardian that it starts. Raises BenchError when that cannot be started.
 
@@ -106,7 +95,8 @@ class AgentPool:
     hello; a toolchain whose agent did not do that is not tried again in this run. ``note`` is called with a sentence
     for the user when an agent that could not drop its models was replaced. ``boards`` gives what starts the agents of a
     board (reach/boards/reach.py), ``toolchains`` what is shipped to it (default: the plugin's own). ``at_once`` is the
-    number of agents that may work at the same time on this machine, those of other pools included.
+    number of agents that may work at the same time on this machine, those of other pools included. ``room`` says when
+    agents that nobody uses end.
     """
 
     def __init__(
@@ -122,9 +112,11 @@ class AgentPool:
         boards: Mapping[str, Reach] | None = None,
         toolchains: Toolchains | None = None,
         at_once: int = 1,
+        room: Room | None = None,
     ) -> None:
         self._toolchains = toolchains
         self._shared = _shared(at_once)
+        self._room = room or Room()
         self._reaches = boards or {}
         self.boards = BoardPool(self._reaches, cache_root() / "boards" / "locks", idle=self._end_on_board, note=note)
         self._environments = environments
@@ -139,8 +131,8 @@ class AgentPool:
         except BenchError:
             self._remove_scratch()
             raise
-        self._places: dict[tuple[str, str], _Place] = {}
-        self._on_boards: dict[str, _Place] = {}
+        self._places: dict[tuple[str, str], Place] = {}
+        self._on_boards: dict[str, Place] = {}
         self._lock = threading.Lock()
         self._in_scratch = threading.Lock()  # held where the folder of an agent is made, so that close removes them all
         self._count = 0
@@ -165,20 +157,19 @@ class AgentPool:
         """
         with self._lock:
             place = (
-                self._on_boards.setdefault(board, _Place())
+                self._on_boards.setdefault(board, Place())
                 if board
-                else self._places.setdefault((toolchain, role), _Place())
+                else self._places.setdefault((toolchain, role), Place())
             )
         with place.lock:
-            if board and place.toolchain != toolchain and place.agent is not None:
-                place.agent.close()
-                place.agent = None
+            if board and place.toolchain != toolchain:
+                place.end()
             place.toolchain, place.board = toolchain, board
             agent = self._ready(toolchain, place, fresh=fresh, affinity=affinity, alone=alone)
             try:
                 yield agent
             finally:
-                place.affinity = affinity
+                place.affinity, place.used = affinity, time.monotonic()
                 limit = agent.memory_limit
                 if self._closed or (limit and agent.resident() > limit / GROWN):
                     agent.close()
@@ -191,7 +182,7 @@ class AgentPool:
         A lease waits for it. If it cannot be started, the lease raises the error.
         """
         with self._lock:
-            place = self._places.setdefault((toolchain, role), _Place())
+            place = self._places.setdefault((toolchain, role), Place())
         if place.lock.acquire(blocking=False):
             self._preparing(toolchain, place, adapter, alone=False)
 
@@ -201,7 +192,7 @@ class AgentPool:
         They work alone on this machine, one after the other. If one cannot be started, its lease raises the error.
         """
         with self._lock:
-            places = [self._places.setdefault((toolchain, role), _Place()) for role in roles]
+            places = [self._places.setdefault((toolchain, role), Place()) for role in roles]
         threads = [
             self._preparing(toolchain, place, adapter, alone=True)
             for place in places if place.lock.acquire(blocking=False)
@@ -215,12 +206,10 @@ class AgentPool:
             places = [self._places.get((toolchain, role)) for role in roles]
         for place in places:
             if place is not None and place.lock.acquire(blocking=False):
-                if place.agent is not None:
-                    place.agent.close()
-                    place.agent = None
+                place.end()
                 place.lock.release()
 
-    def _preparing(self, toolchain: str, place: _Place, adapter: str, *, alone: bool) -> threading.Thread:
+    def _preparing(self, toolchain: str, place: Place, adapter: str, *, alone: bool) -> threading.Thread:
         """The started thread that starts the agent of a place, whose lock the caller took."""
         thread = threading.Thread(
             target=self._prepared, args=(toolchain, place, adapter, alone), name="bench-prepare", daemon=True
@@ -228,7 +217,7 @@ class AgentPool:
         thread.start()
         return thread
 
-    def _prepared(self, toolchain: str, place: _Place, adapter: str, alone: bool) -> None:
+    def _prepared(self, toolchain: str, place: Place, adapter: str, alone: bool) -> None:
         """Start the agent of a place; the caller holds its lock, which is released here."""
         try:
             if place.agent is None:
@@ -270,9 +259,7 @@ class AgentPool:
             places = [*self._places.values(), *self._on_boards.values()]
         for place in places:
             if place.lock.acquire(blocking=False):  # the holder of the lease closes it when it finds the agent gone
-                if place.agent is not None:
-                    place.agent.close()
-                    place.agent = None
+                place.end()
                 place.lock.release()
         with self._in_scratch:
             self._remove_scratch()
@@ -283,7 +270,7 @@ class AgentPool:
             os.close(self._lock_of_scratch)
         self._lock_of_scratch = -1
 
-    def _ready(self, toolchain: str, place: _Place, *, fresh: bool, affinity: str, alone: bool = False) -> LeasedAgent:
+    def _ready(self, toolchain: str, place: Place, *, fresh: bool, affinity: str, alone: bool = False) -> LeasedAgent:
         agent = place.agent
         if agent is not None and (agent.lost or (fresh and agent.calls) or agent.ended_idle()):
             agent.close()
@@ -323,9 +310,8 @@ class AgentPool:
         """End the agent of a board that nobody has leased."""
         with self._lock:
             place = self._on_boards.get(board)
-        if place is not None and place.agent is not None:
-            place.agent.close()
-            place.agent = None
+        if place is not None:
+            place.end()
 
     def _next_number(self) -> int:
         """The number of the next agent."""
@@ -360,6 +346,9 @@ class AgentPool:
             first = self._silent[toolchain]
             raise AgentFailure("harness", f"{first} (not tried again)", detail=first.detail, log=first.log)
         python = self._environments(toolchain)
+        with self._lock:
+            places = list(self._places.values())
+        self._room.make(places)
         number = self._next_number()
         folder = self._folder(f"{toolchain}-{number}")
         self._logs.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
-from pathlib import Path
 
 from bench_plugin.checks.protocol import Parts, Request
 from bench_plugin.checks.registry import checkers
@@ -24,13 +23,12 @@ from bench_plugin.pipeline.stages import Stages
 from bench_plugin.pipeline.tasks.compile_tasks import CompileTasks
 from bench_plugin.pipeline.tasks.model_tasks import Tasks
 from bench_plugin.reach.environments.needed import NeededToolchains
+from bench_plugin.reach.machine_memory import machine_memory
 from bench_plugin.reach.processes.supervisor import AgentPool
 from bench_plugin.reach.processes.zipapp import agent_digest
 from bench_plugin.session.basis import Basis
 from bench_plugin.session.engines.protocol import Begin, Note
 from bench_plugin.session.unforeseen import unforeseen
-
-GIB = 2**30
 
 
 class LocalEngine:
@@ -51,7 +49,7 @@ class LocalEngine:
         self._tokens = _tokens(settings, note)
         jobs = 1 if settings.beside_others else settings.jobs
         self._schedule = Schedule(
-            self._compute, self._need, jobs=jobs, memory=_memory(), admission=self._parts.admission
+            self._compute, self._need, jobs=jobs, memory=machine_memory().available, admission=self._parts.admission
         )
 
     def tolerances(self, overrides: Mapping[Cell, Mapping[str, float]]) -> None:
@@ -159,12 +157,4 @@ def _tokens(settings: Settings, note: Callable[[str], None]) -> MemoryTokens | N
     """Tokens for memory where other processes compute cells beside this one; None where this one is alone."""
     if not settings.beside_others:
         return None
-    return MemoryTokens((settings.cache or default_folder()) / "tokens", _memory(), note=note)
-
-
-def _memory() -> int:
-    """The memory in bytes that may be planned with: the kernel's MemAvailable (proc(5), /proc/meminfo)."""
-    for line in Path("/proc/meminfo").read_text("ascii").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return 4 * GIB
+    return MemoryTokens((settings.cache or default_folder()) / "tokens", machine_memory().available, note=note)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bench_plugin.agent.store import Store
+from bench_plugin.reach.places import Room
 from bench_plugin.reach.processes.guardian import own_cgroup
 from bench_plugin.reach.processes.leased_agent import Limits, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
@@ -20,13 +21,14 @@ ROOT = Path(__file__).parents[3]
 LIMITS = Limits(20.0, 0)
 
 
-def make_pool(folder: Path) -> AgentPool:
+def make_pool(folder: Path, room: Room | None = None) -> AgentPool:
     """A pool whose toolchains are all this interpreter, whose adapters are all the fake one."""
     return AgentPool(
         lambda name: Path(sys.executable),
         folder / "logs",
         lambda name: [Source(name, FAKE.read_bytes())],
         folder / "scratch",
+        room=room,
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from bench_plugin.cli.main import main
 from bench_plugin.domain.errors import EnvironmentMissing
+from bench_plugin.reach.places import Room
 from bench_plugin.reach.processes.leased_agent import AgentFailure, Source
 from bench_plugin.reach.processes.supervisor import AgentPool
 from tests.reach.processes.conftest import FAKE, LIMITS, ROOT, alive, guardian_of, make_pool, until
@@ -66,6 +67,26 @@ def test_the_copies_of_an_agent_go_with_it(pool: AgentPool, tmp_path: Path) -> N
     with pool.lease("fake", role="run", fresh=True) as agent:
         agent.call("fake", "go", {}, limits=LIMITS)
         assert not folder.exists() and len(list((tmp_path / "scratch").glob("run-*/fake-*"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("room", "ends"),
+    [(Room(share=1.0, seconds=0.0), True), (Room(share=1.0), False), (Room(share=0.0, seconds=0.0), False)],
+    ids=["short", "used a moment ago", "enough"],
+)
+def test_an_agent_that_nobody_uses_ends_where_memory_is_short(tmp_path: Path, room: Room, ends: bool) -> None:
+    pool = make_pool(tmp_path, room)
+    try:
+        with pool.lease("fake", role="compile") as agent:
+            first = agent.call("fake", "go", {}, limits=LIMITS).meta["pid"]
+        with pool.lease("fake", role="run") as agent:
+            second = agent.call("fake", "go", {}, limits=LIMITS).meta["pid"]
+            assert alive(second) and alive(first) is not ends
+            with pool.lease("fake", role="compile") as again:  # while another one is leased, and not idle
+                assert (again.call("fake", "go", {}, limits=LIMITS).meta["pid"] == first) is not ends
+                assert alive(second)
+    finally:
+        pool.close()
 
 
 def slow_to_import(pool: AgentPool, marks: Path) -> None:

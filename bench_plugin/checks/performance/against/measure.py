@@ -11,7 +11,6 @@ from bench_plugin.checks.performance.against.counted import COUNTED, compared
 from bench_plugin.checks.performance.against.resident import Measured
 from bench_plugin.checks.performance.against.sides import Side, sides
 from bench_plugin.checks.performance.launches import Launches
-from bench_plugin.checks.performance.machine_load import free_memory
 from bench_plugin.checks.protocol import Parts
 from bench_plugin.compare.times.turns import BASE, HEAD, ORDER
 from bench_plugin.domain.errors import EnvironmentMissing
@@ -19,6 +18,7 @@ from bench_plugin.domain.outcome import Symptom
 from bench_plugin.domain.texts.shares import share
 from bench_plugin.domain.thresholds import NOT_COMPARABLE, SLOWER, TOO_NOISY
 from bench_plugin.pipeline.cell_run import CellRun
+from bench_plugin.reach.machine_memory import machine_memory
 from bench_plugin.reach.processes.leased_agent import AgentFailure, Limits
 from bench_plugin.results.rows import Row
 
@@ -77,7 +77,7 @@ class Against:
         board = taken.launches[-1].board
         self._parts.recorder.at(run.cell, f"in turn with run {self._base.name}")
         with self._parts.admission.alone():
-            if not board and taken.last.peak * len(ORDER) <= free_memory():
+            if not board and taken.last.peak * len(ORDER) <= machine_memory().available:
                 try:
                     return resident.in_turn(self._parts.pool, by_name, effect, seconds)
                 except AgentFailure as error:
