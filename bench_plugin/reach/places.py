@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bench_plugin.reach.machine_memory import MachineMemory, machine_memory
+from bench_plugin.reach.machine_memory import machine_memory
 from bench_plugin.reach.processes.leased_agent import LeasedAgent
 
 
 @dataclass
 class Place:
-    """The agent of one toolchain and role, with the lock that a lease holds, and when the last lease ended."""
+    """The agent of one toolchain and role, with the lock that a lease holds.
+
+    ``used`` is when the last lease ended, or when the agent was prepared after it (time.monotonic).
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     agent: LeasedAgent | None = None
@@ -39,12 +42,11 @@ class Room:
 
     share: float = 0.25
     seconds: float = 60.0
-    memory: Callable[[], MachineMemory] = machine_memory
 
     def make(self, places: Iterable[Place]) -> None:
         """End idle agents of this machine, the one that was used longest ago first, until memory is not short."""
         for place in sorted(places, key=lambda one: one.used):
-            in_all, available = self.memory()
+            in_all, available = machine_memory()
             if available >= self.share * in_all or time.monotonic() - place.used < self.seconds:
                 return
             if place.lock.acquire(blocking=False):

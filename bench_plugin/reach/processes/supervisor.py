@@ -230,6 +230,7 @@ class AgentPool:
         except BenchError:  # the lease tries again
             pass
         finally:
+            place.used = time.monotonic()
             place.lock.release()
 
     @property
@@ -250,7 +251,8 @@ class AgentPool:
         """
         if os.getpid() != self._owner:
             return
-        self._closed = True
+        with self._in_scratch:  # the guardian removes the folder: nobody may be writing into it by then
+            self._closed = True
         for board in self._reaches.values():
             board.release()
         self._nursery.close()

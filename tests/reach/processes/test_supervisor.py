@@ -89,6 +89,24 @@ def test_an_agent_that_nobody_uses_ends_where_memory_is_short(tmp_path: Path, ro
         pool.close()
 
 
+def test_an_agent_that_was_prepared_a_moment_ago_is_not_idle(tmp_path: Path) -> None:
+    pool = make_pool(tmp_path, Room(share=1.0, seconds=3.0))
+    try:
+        with pool.lease("fake", role="run"):
+            pass
+        time.sleep(3.1)
+        with pool.lease("fake", role="compile"):  # ends the one that nobody has used for so long
+            pool.prepare("fake", role="run", adapter="fake")
+            assert until(lambda: not pool.busy("fake", "run"))
+        with pool.lease("fake", role="reference"):
+            assert started(tmp_path) == 4
+        with pool.lease("fake", role="run") as agent:
+            assert agent.call("fake", "go", {}, limits=LIMITS).meta["pid"]
+        assert started(tmp_path) == 4
+    finally:
+        pool.close()
+
+
 def slow_to_import(pool: AgentPool, marks: Path) -> None:
     """The fake adapter, whose making takes half a second and leaves a file, before its declared module is imported."""
     made = (
@@ -164,6 +182,17 @@ def test_an_agent_that_is_being_prepared_when_the_run_ends_brings_no_folder_back
     assert list((tmp_path / "scratch").glob("run-*")) == []
     with pytest.raises(AgentFailure, match="the run is ending"), pool.lease("fake", role="run"):
         pass
+
+
+def test_the_scratch_folder_stays_while_an_agent_is_being_made_in_it(tmp_path: Path) -> None:
+    pool = make_pool(tmp_path)
+    closing = threading.Thread(target=pool.close)
+    with pool._scratch_in_use() as scratch:
+        closing.start()
+        closing.join(1.0)
+        (scratch / "agent").write_bytes(b"made")
+    closing.join(30)
+    assert not scratch.exists()
 
 
 # A host that says where its agent is, and sleeps.
