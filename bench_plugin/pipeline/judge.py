@@ -35,7 +35,7 @@ class ReferenceOutputs:
 
     ``noise`` is by output, that of fp32 unless replaced. ``second_binding`` holds the outputs [...] of one run at the
     second binding of the symbols; ``end_to_end`` the framework's own float64 outputs [N, ...]; ``perturbed`` outputs
-    [N, ...] of runs with inputs and weights perturbed by one ULP, several of them for detections.
+    [N, ...] of the framework's own runs, of detections alone: a detection that one of them loses is not stable.
     """
 
     outputs: Mapping[str, Array]
@@ -64,7 +64,7 @@ class Judge:
             return None
         origin = reference.meta["reference"]["truth"]
         if model.detections:
-            return ReferenceOutputs(outputs, origin, {}, {}, {}, _perturbed(reference))
+            return ReferenceOutputs(outputs, origin, {}, {}, {}, _rounded_runs(reference))
         return ReferenceOutputs(outputs, origin, _noise(outputs, reference), _second_binding(reference), {})
 
     def file_reference(self, model: Model, evaluated: Done, reference: Done | None) -> ReferenceOutputs:
@@ -88,13 +88,15 @@ class Judge:
     def runtime_reference(self, model: Model, ran: Done, reference: Done | None) -> ReferenceOutputs:
         """onnxruntime's float32 result of the file, for files that cannot be evaluated in float64.
 
-        The framework's perturbed runs say which detections are stable, because they compute the same function.
+        The framework's runs say which detections are stable, because they compute the same function.
         """
         outputs = _numbered(ran.arrays)
         if model.detections:
-            return ReferenceOutputs(
-                outputs, "onnxruntime in float32", {}, {}, {}, _perturbed(reference) if reference else ()
-            )
+            runs: list[dict[str, Array]] = []
+            if reference is not None:
+                truth = stack_names(reference.arrays, "truth")
+                runs = [truth] * bool(truth) + _rounded_runs(reference)
+            return ReferenceOutputs(outputs, "onnxruntime in float32", {}, {}, {}, runs)
         noise: dict[str, Noise] = {}
         if reference is not None:
             own = stack_names(reference.arrays, "truth") or stack_names(reference.arrays, "default")
@@ -300,8 +302,9 @@ def _noise(truth: Mapping[str, Array], reference: Done) -> dict[str, Noise]:
     return {name: measure_noise(values, [run[name] for run in runs if name in run]) for name, values in truth.items()}
 
 
-def _perturbed(done: Done) -> list[dict[str, Array]]:
-    kinds = sorted({name.split(":")[0] for name in done.arrays if name.startswith("perturbed")})
+def _rounded_runs(done: Done) -> list[dict[str, Array]]:
+    """The framework's runs in float32: by default kernels, and with inputs and weights perturbed by one rounding."""
+    kinds = sorted({name.split(":")[0] for name in done.arrays if name.startswith(("default:", "perturbed"))})
     return [stack_names(done.arrays, kind) for kind in kinds]
 
 

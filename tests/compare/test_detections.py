@@ -109,23 +109,33 @@ def test_another_class_is_another_detection() -> None:
     truth = scene(0)
     found = judged(truth, changed(truth, "labels", (0, 0), 7))
     assert found.status == MISMATCH
-    assert found.reason == "1 of 18 stable detections missed, 1 extra"
+    assert found.reason == (
+        "1 of 18 stable detections missed, 1 extra; missed: image 0, class 1, score 0.648, nothing of its class there; "
+        "extra: image 0, class 7, score 0.648"
+    )
 
 
 def test_a_missed_detection_is_seen() -> None:
     found = judged(scene(0), without(scene(0), 2))
-    assert (found.status, found.reason) == (MISMATCH, "3 of 18 stable detections missed, 0 extra")
+    assert found.status == MISMATCH
+    assert found.reason == (
+        "3 of 18 stable detections missed, 0 extra; missed: image 0, class 1, score 0.85, nothing of its class there"
+    )
 
 
 def test_an_invented_detection_is_seen() -> None:
     found = judged(without(scene(0), 2), scene(0))
-    assert (found.status, found.reason) == (MISMATCH, "0 of 15 stable detections missed, 3 extra")
+    assert (found.status, found.reason) == (
+        MISMATCH, "0 of 15 stable detections missed, 3 extra; extra: image 0, class 1, score 0.85",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("shift", [0.0, 5.0])
 def test_a_detection_found_twice_is_seen(shift: float) -> None:
     found = judged(scene(0), doubled(scene(0), 2, shift))
-    assert (found.status, found.reason) == (MISMATCH, "0 of 18 stable detections missed, 3 extra")
+    assert (found.status, found.reason) == (
+        MISMATCH, "0 of 18 stable detections missed, 3 extra; extra: image 0, class 1, score 0.85",
+    )  # fmt: skip
 
 
 def test_what_comes_and_goes_may_come_and_go() -> None:
@@ -209,7 +219,9 @@ def test_images_may_have_different_numbers_of_detections() -> None:
     assert [len(one) for one in images(truth, ROLES)] == [6, 0, 5]
     assert judged(truth, truth).status == AGREE
     found = judged(truth, ragged(scene(0), [6, 1, 5]))
-    assert (found.status, found.reason) == (MISMATCH, "0 of 11 stable detections missed, 1 extra")
+    assert (found.status, found.reason) == (
+        MISMATCH, "0 of 11 stable detections missed, 1 extra; extra: image 1, class 0, score 0.952",
+    )  # fmt: skip
     assert judged(truth, ragged(scene(0), [5, 1, 5])).numbers["missed"] == 1
 
 
@@ -280,3 +292,15 @@ def test_pixels_at_the_threshold_decide_nothing() -> None:
     truth = changed(truth, "masks", np.s_[..., 2], np.float32(0.50001))
     flipped = changed(truth, "masks", np.s_[..., 2], np.float32(0.49999))
     assert judged(truth, flipped, roles=roles).status == AGREE
+
+
+def test_a_mismatch_says_what_the_missed_detection_was_matched_with() -> None:
+    roles, truth = (*ROLES, "masks"), with_masks(scene(0))
+    raised = changed(truth, "scores", (1, 4), lambda score: score + 0.002)
+    found = judged(truth, raised, roles=roles)
+    assert found.reason == (
+        "1 of 18 stable detections missed, 1 extra; missed: image 1, class 1, score 0.978, its match overlaps by 1, "
+        "scores 2.0e-03 apart; extra: image 1, class 1, score 0.98"
+    )
+    halved = judged(truth, changed(truth, "masks", (2, 3, 0, slice(2, 10)), np.float32(0)), roles=roles)
+    assert ", its match overlaps by 1, scores 0.0e+00 apart, masks overlap by 0.5; extra: image 2, cl" in halved.reason

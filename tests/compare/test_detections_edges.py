@@ -159,7 +159,7 @@ def test_a_further_detection_near_an_unstable_one_overlaps_by_half() -> None:
     assert judged(fewer, truth, [truth, fewer]).status == AGREE
     assert judged(fewer, truth, [fewer, fewer]).status == MISMATCH
     assert judged(fewer, scene_with([0.0, 0.0, 10.0, 10.0], [0.0, 0.0, 10.0, 4.0]), [truth, fewer]).reason == (
-        "0 of 10 stable detections missed, 1 extra"
+        "0 of 10 stable detections missed, 1 extra; extra: image 0, class 1, score 0.9"
     )
 
 
@@ -180,9 +180,12 @@ def test_classes_are_matched_apart() -> None:
     truth = changed(scene(0), "labels", np.s_[:], np.arange(6))
     swapped = changed(truth, "labels", np.s_[:], np.arange(6)[::-1])
     found = judged(truth, swapped)
-    assert found.reason == "18 of 18 stable detections missed, 18 extra"
+    assert found.reason == (
+        "18 of 18 stable detections missed, 18 extra; missed: image 0, class 2, score 0.85, nothing of its class "
+        "there; extra: image 0, class 3, score 0.85"
+    )
     one_gone = changed(truth, "labels", (slice(None), 0), 77)
-    assert judged(truth, one_gone).reason == "3 of 18 stable detections missed, 3 extra"
+    assert judged(truth, one_gone).reason.startswith("3 of 18 stable detections missed, 3 extra; ")
 
 
 # Overlaps of masks

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -80,16 +83,17 @@ def test_a_reference_by_onnxruntime() -> None:
     assert pytest.approx(1e-3) == noisy.noise["out0"].E, "the noise is measured against float64 where there is one"
 
 
-def test_a_reference_of_detections_by_onnxruntime_has_the_frameworks_perturbed_runs() -> None:
+def test_a_reference_of_detections_by_onnxruntime_has_all_runs_of_the_framework() -> None:
     finder = model("detection", ROLES)
     found = JUDGE.runtime_reference(finder, Done(failure=None, arrays=detected()), None)
-    assert found == ReferenceOutputs(found.outputs, "onnxruntime in float32", {}, {}, {}, ())
+    assert found == ReferenceOutputs(found.outputs, "onnxruntime in float32", {}, {}, {}, [])
     assert list(found.outputs) == ["out0", "out1", "out2"]
-    runs = {f"perturbed{i}:{row['name']}": values for i in range(2) for row, values in
-            zip(ROLES, detected(1e-6).values(), strict=True)}  # fmt: skip
-    reference = Done(failure=None, arrays=runs | {"truth:boxes": detected()["out0"]})
+    kinds = {"perturbed1": 3e-6, "truth": 0.0, "perturbed0": 2e-6, "default": 1e-6}
+    reference = Done(failure=None, arrays=framework_runs(kinds))
     stable = JUDGE.runtime_reference(finder, Done(failure=None, arrays=detected()), reference)
-    assert [list(run) for run in stable.perturbed] == [["boxes", "labels", "scores"]] * 2
+    assert [list(run) for run in stable.perturbed] == [["boxes", "labels", "scores"]] * 4
+    shifts = [float(run["boxes"][0, 0, 0]) for run in stable.perturbed]
+    assert shifts == [0.0, 1e-6, 2e-6, 3e-6], "in float64, by default kernels, perturbed"
     verdict = JUDGE.compare(finder, stable, Done(failure=None, arrays=detected()))
     assert verdict.status == AGREE
     assert verdict.numbers["truth"] == "onnxruntime in float32" and verdict.numbers["stable"] == 16
@@ -177,6 +181,27 @@ def test_detections_are_judged_by_the_table_of_the_test() -> None:
     reference = ReferenceOutputs(detected(), "hand-made", {}, {}, {}, runs)
     found = JUDGE.compare(finder, reference, Done(failure=None, arrays=detected(3.0)))
     assert found.status == MISMATCH and found.numbers["truth"] == "hand-made" and found.numbers["missed"] == 16
+
+
+@pytest.mark.parametrize("lost_by", ["default", "perturbed0", "truth"])
+def test_a_detection_that_a_run_of_the_framework_loses_is_not_stable(lost_by: str) -> None:
+    finder = model("detection", ROLES)
+    arrays = framework_runs({"truth": 0.0, "default": 0.0, "perturbed0": 0.0})
+    arrays[f"{lost_by}:labels"] = np.concatenate([np.full((1, 2), -1), arrays[f"{lost_by}:labels"][1:]])
+    fewer = {**detected(), "out1": arrays[f"{lost_by}:labels"]}
+    reference = Done(failure=None, meta=FLOAT64, arrays=arrays)
+    ran = JUDGE.runtime_reference(finder, Done(failure=None, arrays=detected()), reference)
+    assert JUDGE.compare(finder, ran, Done(failure=None, arrays=fewer)).status == AGREE
+    own = JUDGE.framework_reference(finder, reference)
+    assert own is not None
+    assert JUDGE.compare(finder, own, Done(failure=None, arrays=fewer)).status == AGREE
+    assert JUDGE.compare(finder, own, Done(failure=None, arrays=detected(3.0))).status == MISMATCH
+
+
+def framework_runs(kinds: Mapping[str, float]) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays of a framework's reference: boxes, labels and scores of each kind of run, shifted by so much."""
+    runs = {kind: zip(ROLES, detected(shift).values(), strict=True) for kind, shift in kinds.items()}
+    return {f"{kind}:{row['name']}": values for kind, rows in runs.items() for row, values in rows}
 
 
 def test_a_frameworks_reference_of_detections_has_no_noise_and_no_second_binding() -> None:

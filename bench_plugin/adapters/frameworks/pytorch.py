@@ -97,10 +97,14 @@ class Adapter:
         names = call.model.output_names(len(runs["default"][0]))
         second = [samples.doubled(x) for x in call.second_binding.values()]
         at_second = exact(second) if second else []
-        perturbation = conditioning.Perturbation(call.seed)
+        perturbation = conditioning.Perturbation(call.seed, conditioning.DETECTION_ROUNDINGS if ragged else 1)
         if ragged:
             for index in range(PERTURBED_RUNS):
-                runs[f"perturbed{index}"] = samples.one_by_one(single, [perturbation.given(x) for x in given], batched)
+                off = copy.deepcopy(net)
+                _perturb(torch, off, perturbation)
+                runs[f"perturbed{index}"] = samples.one_by_one(
+                    self._function(call, off), [perturbation.given(x) for x in given], batched
+                )
         else:
             runs["variant"] = self._variant(call, net, [x[:few] for x in given])
             _perturb(torch, twin, perturbation)
@@ -114,7 +118,7 @@ class Adapter:
         parameters = sum(weight.numel() for weight in net.parameters())
         meta: dict[str, object] = {
             "outputs": names, "parameters": parameters, "truth": "float64", "shims": self.shims,
-            "notes": ["variant: one thread, channels last"], "build_seconds": self._build_seconds,
+            "notes": [] if ragged else ["variant: one thread, channels last"], "build_seconds": self._build_seconds,
         }  # fmt: skip
         return Reply(meta, arrays)
 

@@ -49,7 +49,8 @@ class ReferenceCall(ModelCall):
     """Outputs of the model in float64, by default kernels, by other kernels, and in float64 perturbed by one ULP.
 
     The reply's arrays are ``truth:<output>`` (float64), ``default:``, ``variant:`` and ``perturbed:``, [N, ...] each,
-    and ``alt:`` [...] for the second binding.
+    and ``alt:`` [...] for the second binding. Of detections all are [all rows, ...] with ``#rows`` beside them, and
+    ``perturbed0:`` to ``perturbed7:``, in float32 and several ULP off, stand for ``variant:`` and ``perturbed:``.
 
     noise_samples: the number of samples for the variant and the perturbed run.
     """

@@ -24,6 +24,7 @@ TINY = 1e-3  # a vector without a larger element is a scale that switches its br
 NEAR_ONE = 0.05
 CALIBRATION_IMAGES = 8
 ULP = 2.0**-24  # half a unit in the last place of float32
+DETECTION_ROUNDINGS = 10  # factor k of the tolerances of fp32: a detection that k times the noise moves is not stable
 
 
 class Weights:
@@ -86,14 +87,14 @@ class Weights:
 class Perturbation:
     """Multiplies values by (1 +- 2^-24) with seeded signs, as rounding to float32 may change them.
 
-    A negative seed has the opposite signs of the positive one.
+    A negative seed has the opposite signs of the positive one. ``roundings`` is how many times as far values are moved.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, roundings: int = 1) -> None:
         import numpy as np
 
         self._rng = np.random.default_rng([abs(seed), 0x01B])
-        self._towards = -1 if seed < 0 else 1
+        self._towards = -roundings if seed < 0 else roundings
 
     def __call__(self, values: Values) -> Values:
         if values.dtype.kind != "f":

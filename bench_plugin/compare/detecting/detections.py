@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -89,8 +89,10 @@ def compare_detections(
 ) -> Comparison:  # fmt: skip
     """The verdict: every stable detection must be found, and every further one must overlap with an unstable one.
 
-    ``perturbed`` are runs of the truth with inputs and weights perturbed by the precision's rounding; a detection is
-    stable when all of them find it. For the shapes of the outputs and for ``roles`` see :func:`images`.
+    ``perturbed`` are runs of the same function with the rounding of the precision, or with its inputs and weights moved
+    by several roundings; a detection is stable when all of them find it. A mismatch names the missed and the extra
+    detection with the highest score in the first image that has one. For the shapes of the outputs and for ``roles``
+    see :func:`images`.
     """
     if not perturbed:
         return unverified(Unverified.NO_REFERENCE, "no perturbed runs: which detections are stable is not known")
@@ -108,49 +110,91 @@ def compare_detections(
     if len(found) != len(wanted):
         return Comparison(MISMATCH, f"{len(found)} images, expected {len(wanted)}")
     row = table.detections[precision]
-    totals: dict[str, float] = {"detections": 0, "stable": 0, "missed": 0, "extra": 0}
-    worst = {"overlap": 1.0, "score": 0.0, "mask": 1.0}
+    tally = _Tally()
     for index, image in enumerate(wanted):
-        _judge_image(image, [run[index] for run in others], found[index], row, totals, worst)
-    numbers = {**totals, **{f"worst_{name}": value for name, value in worst.items()}}
-    if totals["missed"] or totals["extra"]:
-        missed, extra, stable = int(totals["missed"]), int(totals["extra"]), int(totals["stable"])
-        return Comparison(MISMATCH, f"{missed} of {stable} stable detections missed, {extra} extra", numbers)
-    if totals["stable"] < table.stable_detections:
-        few = int(totals["stable"])
-        reason = f"only {few} stable detections, {table.stable_detections} are needed"
-        return unverified(Unverified.NOT_SENSITIVE, reason, numbers)
-    return Comparison(AGREE, "", numbers)
+        _judge_image(f"image {index}", image, [run[index] for run in others], found[index], row, tally)
+    if tally.missed or tally.extra:
+        return Comparison(MISMATCH, tally.reason(), tally.numbers())
+    if tally.stable < table.stable_detections:
+        reason = f"only {tally.stable} stable detections, {table.stable_detections} are needed"
+        return unverified(Unverified.NOT_SENSITIVE, reason, tally.numbers())
+    return Comparison(AGREE, "", tally.numbers())
+
+
+@dataclass
+class _Tally:
+    """What was counted over all images. ``missed`` and ``extra`` describe every such detection in words."""
+
+    detections: int = 0
+    stable: int = 0
+    missed: list[str] = field(default_factory=list)
+    extra: list[str] = field(default_factory=list)
+    overlap: float = 1.0
+    score: float = 0.0
+    mask: float = 1.0
+
+    def matched(self, match: _Match) -> None:
+        """Take a matched pair into the worst figures."""
+        self.overlap = min(self.overlap, match.overlap)
+        self.score = max(self.score, match.score)
+        self.mask = min(self.mask, match.mask)
+
+    def numbers(self) -> dict[str, float]:
+        """The counts and the worst figures, as the row of a cell has them."""
+        return {
+            "detections": self.detections, "stable": self.stable, "missed": len(self.missed), "extra": len(self.extra),
+            "worst_overlap": self.overlap, "worst_score": self.score, "worst_mask": self.mask,
+        }  # fmt: skip
+
+    def reason(self) -> str:
+        """How many are missed and extra, and of each the one with the highest score of the first image in words."""
+        counts = f"{len(self.missed)} of {self.stable} stable detections missed, {len(self.extra)} extra"
+        firsts = [f"{kind}: {texts[0]}" for kind, texts in (("missed", self.missed), ("extra", self.extra)) if texts]
+        return "; ".join([counts, *firsts])
 
 
 def _judge_image(
-    image: Detections, others: Sequence[Detections], found: Detections, row: DetectionRow, totals: dict[str, float],
-    worst: dict[str, float],
-) -> None:  # fmt: skip
+    place: str, image: Detections, others: Sequence[Detections], found: Detections, row: DetectionRow, tally: _Tally
+) -> None:
     stable = np.ones(len(image), dtype=bool)
     same = [[match for match in _matches(image, other, row.score) if _close(match, row)] for other in others]
     for matches in same:
         stable &= np.isin(np.arange(len(image)), [match.mine for match in matches])
-    totals["detections"] += len(image)
-    totals["stable"] += int(stable.sum())
-    used = set()
     kept = image.only(stable)
-    good = set()
-    for match in _matches(kept, found, row.score):
-        worst["overlap"] = min(worst["overlap"], match.overlap)
-        worst["score"] = max(worst["score"], match.score)
-        worst["mask"] = min(worst["mask"], match.mask)
-        if _close(match, row):
-            good.add(match.mine)
-            used.add(match.theirs)
-    totals["missed"] += len(kept) - len(good)
+    tally.detections += len(image)
+    tally.stable += len(kept)
+    pairs = {match.mine: match for match in _matches(kept, found, row.score)}
+    for match in pairs.values():
+        tally.matched(match)
+    good = {index: match for index, match in pairs.items() if _close(match, row)}
+    for index in _by_score(kept):
+        if index not in good:
+            tally.missed.append(f"{_in_words(place, kept, index)}, {_difference(pairs.get(index))}")
+    used = {match.theirs for match in good.values()}
     loose = [image.only(~stable)]
     for other, matches in zip(others, same, strict=True):
         taken = [match.theirs for match in matches if stable[match.mine]]
         loose.append(other.only(~np.isin(np.arange(len(other)), taken)))
-    for index in set(range(len(found))) - used:
-        if not any(_nearby(found, index, one) for one in loose):
-            totals["extra"] += 1
+    for index in _by_score(found):
+        if index not in used and not any(_nearby(found, index, one) for one in loose):
+            tally.extra.append(_in_words(place, found, index))
+
+
+def _by_score(found: Detections) -> list[int]:
+    """The indices of the detections, the highest score first."""
+    return [int(index) for index in np.argsort(-found.scores, kind="stable")]
+
+
+def _in_words(place: str, found: Detections, index: int) -> str:
+    return f"{place}, class {int(found.labels[index])}, score {found.scores[index]:.3g}"
+
+
+def _difference(match: _Match | None) -> str:
+    """How the detection that was matched with a missed one differs from it."""
+    if match is None or not match.overlap:
+        return "nothing of its class there"
+    masks = f", masks overlap by {match.mask:.3g}" if match.mask < 1 else ""
+    return f"its match overlaps by {match.overlap:.3g}, scores {match.score:.1e} apart{masks}"
 
 
 def _close(match: _Match, row: DetectionRow) -> bool:
