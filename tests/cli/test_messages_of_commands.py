@@ -34,3 +34,18 @@ def test_pages_of_several_checks_cannot_share_a_name(capsys: pytest.CaptureFixtu
     said = refused(capsys, "grid", str(results), "--name", "mine")
     assert f"--name: {results} gives 2 pages (onnx-support, equivalence), which cannot share a name" in said
     assert sorted(path.name for path in results.parent.iterdir()) == ["results.jsonl"], "nothing is written"
+
+
+@pytest.mark.parametrize("action", ["info", "prune"])
+def test_a_cache_that_is_no_folder_is_named_beside_the_one_that_is_used(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str
+) -> None:
+    (tmp_path / "bench.toml").write_text('cache = "kept"\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["cache", action, "--cache", "stagse"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("stagse is no folder, so nothing is stored there; without --cache it is ")
+    assert said.err.endswith("kept\n") and "stagse: 0 entries" in said.out
+    (tmp_path / "kept").mkdir()
+    assert main(["cache", action, "--cache", "kept"]) == 0
+    assert capsys.readouterr().err == ""

@@ -68,7 +68,10 @@ def _prune(args: argparse.Namespace) -> int:
 
 
 def _cache(args: argparse.Namespace) -> Cache:
-    return Cache(args.cache or settings_here().cache or default_folder(), note=note)
+    configured = settings_here().cache or default_folder()
+    if args.cache is not None and not args.cache.is_dir():
+        note(f"{args.cache} is no folder, so nothing is stored there; without --cache it is {configured}")
+    return Cache(args.cache or configured, note=note)
 
 
 def _plain(usage: Usage) -> dict[str, object]:
