@@ -1,4 +1,4 @@
-"""Known failures: reasons are in our words, few say that nobody looked, and every row has a link."""
+"""Known failures: reasons are in our words, few say that nobody looked, every row has a link; and when a case ends."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bench_plugin.checks.operators.check import SECONDS, WALL_SECONDS
 from tests.docs.fences import ROOT
 
 FILES = sorted((ROOT / "suites/expectations/operators").glob("*.toml"))
@@ -50,3 +51,9 @@ WITHOUT_LINK = {
 @pytest.mark.parametrize("path", EVERY, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_every_row_has_a_link(path: Path) -> None:
     assert {row["reason"] for row in rows(path) if not row.get("link")} <= WITHOUT_LINK
+
+
+def test_the_page_of_operators_has_the_time_that_a_case_may_take() -> None:
+    page = " ".join((ROOT / "docs/operators.md").read_text("utf-8").split())
+    assert f"A stage of a case may take {SECONDS:.0f} s of processor time" in page
+    assert f"what waits and computes nothing ends after {WALL_SECONDS:,.0f} s on the clock" in page
