@@ -64,7 +64,7 @@ class Unverified(StrEnum):
     NO_REFERENCE = "no reference"  # there is nothing that the outputs could be compared with
     ILL_CONDITIONED = "ill-conditioned"  # the noise of the precision alone is beyond the cap of the tolerance
     NOT_SENSITIVE = "not sensitive"  # the comparison would not have noticed a wrong model
-    HARNESS = "harness"  # the harness does not support the inputs or the outputs
+    HARNESS = "harness"  # the harness does not support the inputs or the outputs, or it or the machine failed
 
 
 # The table of statuses in docs/vocabulary.md, for a failure: symptom -> status.

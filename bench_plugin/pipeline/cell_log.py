@@ -34,6 +34,7 @@ class CellLog:
         self.log = ""
         self.converted = False
         self.reusable = True
+        self._harness: list[str] = []  # what the harness or the machine failed with, in stages of this cell
 
     @contextmanager
     def kept(self) -> Iterator[None]:
@@ -51,6 +52,8 @@ class CellLog:
         """
         if failure is not None and not failure.storable:
             self.reusable = False
+        if failure is not None and failure.symptom is Symptom.HARNESS and failure.message:
+            self._harness.append(failure.message)
 
     def credit(self, name: str, done: Done) -> Done:
         """Add a stage's seconds, peak memory in bytes, use of the cache and retry under ``name``; return it."""
@@ -125,7 +128,13 @@ class CellLog:
         return self.outcome(Status.MISMATCH, comparison.reason, stage=Stage.COMPARE, symptom=Symptom.MISMATCH)
 
     def unverified(self, kind: Unverified, reason: str, *, stage: Stage | None = None, log: str = "") -> Outcome:
-        """The outcome of a cell about which nothing was proven."""
+        """The outcome of a cell about which nothing was proven.
+
+        Where the reason is a failure of the harness or of the machine, the kind says so whatever ``kind`` is: a machine
+        without memory tells nothing about the model's references or its sensitivity.
+        """
+        if any(message in reason for message in self._harness):
+            kind = Unverified.HARNESS
         return self.outcome(Status.UNVERIFIED, reason, stage=stage, log=log, kind=kind)
 
     def outcome(

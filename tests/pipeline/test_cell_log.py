@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bench_plugin.compare.verdict import unverified
 from bench_plugin.domain.outcome import Failure, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.stages import Done
@@ -32,6 +33,23 @@ def test_a_conclusion_lasts_as_long_as_the_stages_that_it_depends_on(symptom: Sy
     log.credit("export", done(symptom))
     log.credit("check", done(None))
     assert log.unverified(Unverified.BLOCKED, "export failed").reusable is reusable
+
+
+@pytest.mark.parametrize("kind", [Unverified.NO_REFERENCE, Unverified.NOT_SENSITIVE, Unverified.BLOCKED])
+def test_what_the_machine_failed_with_is_no_property_of_the_model(kind: Unverified) -> None:
+    for symptom, found in ((Symptom.HARNESS, Unverified.HARNESS), (Symptom.EXCEPTION, kind)):
+        log = CellLog({})
+        log.credit("mutants", done(symptom))
+        assert log.unverified(kind, "mutants could not be run: why").unverified is found
+        assert log.unverified(kind, "something else").unverified is kind, "the failure is not what decided"
+        by_comparison = log.compared(unverified(kind, "fp16 could not be emulated: why"))
+        assert by_comparison.unverified is found
+
+
+def test_a_failure_of_the_machine_without_words_decides_nothing() -> None:
+    log = CellLog({})
+    log.depends_on(Failure(Stage.RUN, Symptom.HARNESS, ""))
+    assert log.unverified(Unverified.BLOCKED, "export failed").unverified is Unverified.BLOCKED
 
 
 def test_a_stage_that_failed_and_was_not_credited_counts_too() -> None:
