@@ -198,6 +198,16 @@ def test_a_detection_that_a_run_of_the_framework_loses_is_not_stable(lost_by: st
     assert JUDGE.compare(finder, own, Done(failure=None, arrays=detected(3.0))).status == MISMATCH
 
 
+def test_without_perturbed_runs_no_detection_is_known_to_be_stable() -> None:
+    finder = model("detection", ROLES)
+    reference = Done(failure=None, meta=FLOAT64, arrays=framework_runs({"truth": 0.0, "default": 0.0}))
+    ran = Done(failure=None, arrays=detected())
+    for found in (JUDGE.framework_reference(finder, reference), JUDGE.runtime_reference(finder, ran, reference)):
+        assert found is not None
+        verdict = JUDGE.compare(finder, found, ran)
+        assert verdict.reason == "no perturbed runs: which detections are stable is not known"
+
+
 def framework_runs(kinds: Mapping[str, float]) -> dict[str, np.ndarray[Any, Any]]:
     """The arrays of a framework's reference: boxes, labels and scores of each kind of run, shifted by so much."""
     runs = {kind: zip(ROLES, detected(shift).values(), strict=True) for kind, shift in kinds.items()}
