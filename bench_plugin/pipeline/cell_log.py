@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bench_plugin.compare.verdict import AGREE, UNVERIFIED, Comparison
-from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Failure, Outcome, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.outcome import STATUS_OF_SYMPTOM, Cause, Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.retry import CARRIED
 from bench_plugin.pipeline.stages import Done
 
@@ -52,7 +52,7 @@ class CellLog:
         """
         if failure is not None and not failure.storable:
             self.reusable = False
-        if failure is not None and failure.symptom is Symptom.HARNESS and failure.message:
+        if failure is not None and failure.message and _of_the_harness(failure):
             self._harness.append(failure.message)
 
     def credit(self, name: str, done: Done) -> Done:
@@ -156,3 +156,9 @@ class CellLog:
             placement=self.placement, retry=self.retry, log=log or self.log,
             reusable=self.reusable, unverified=kind,
         )  # fmt: skip
+
+
+def _of_the_harness(failure: Failure) -> bool:
+    """Whether the harness or the machine failed, such as for want of memory or of room on a disk."""
+    of_the_machine = failure.symptom is Symptom.HARNESS or failure.cause == Cause.ENVIRONMENT
+    return of_the_machine and not failure.not_provided

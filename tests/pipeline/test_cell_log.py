@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bench_plugin.compare.verdict import unverified
-from bench_plugin.domain.outcome import Failure, Stage, Status, Symptom, Unverified
+from bench_plugin.domain.outcome import Cause, Failure, Stage, Status, Symptom, Unverified
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.stages import Done
 
@@ -44,6 +46,16 @@ def test_what_the_machine_failed_with_is_no_property_of_the_model(kind: Unverifi
         assert log.unverified(kind, "something else").unverified is kind, "the failure is not what decided"
         by_comparison = log.compared(unverified(kind, "fp16 could not be emulated: why"))
         assert by_comparison.unverified is found
+
+
+def test_a_full_disk_is_the_machines_whatever_the_symptom_and_what_is_not_provided_is_not() -> None:
+    text = "[Errno 28] No space left on device"
+    full = Failure(Stage.EXPORT, Symptom.EXCEPTION, text, cause=Cause.ENVIRONMENT)
+    lacking = replace(full, types=("bench_plugin.agent.adapter.NotProvided",))
+    for failure, found in ((full, Unverified.HARNESS), (lacking, Unverified.BLOCKED)):
+        log = CellLog({})
+        log.depends_on(failure)
+        assert log.unverified(Unverified.BLOCKED, f"export failed: exception at export: {text}").unverified is found
 
 
 def test_a_failure_of_the_machine_without_words_decides_nothing() -> None:
