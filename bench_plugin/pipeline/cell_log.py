@@ -130,10 +130,10 @@ class CellLog:
     def unverified(self, kind: Unverified, reason: str, *, stage: Stage | None = None, log: str = "") -> Outcome:
         """The outcome of a cell about which nothing was proven.
 
-        Where the reason is a failure of the harness or of the machine, the kind says so whatever ``kind`` is: a machine
-        without memory tells nothing about the model's references or its sensitivity.
+        Where the reason or a flag is a failure of the harness or of the machine, the kind is ``harness`` in any case: a
+        machine without memory tells nothing about the model's references or its sensitivity.
         """
-        if any(message in reason for message in self._harness):
+        if any(message in text for message in self._harness for text in (reason, *self.flags)):
             kind = Unverified.HARNESS
         return self.outcome(Status.UNVERIFIED, reason, stage=stage, log=log, kind=kind)
 

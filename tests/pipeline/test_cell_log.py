@@ -46,6 +46,8 @@ def test_what_the_machine_failed_with_is_no_property_of_the_model(kind: Unverifi
         assert log.unverified(kind, "something else").unverified is kind, "the failure is not what decided"
         by_comparison = log.compared(unverified(kind, "fp16 could not be emulated: why"))
         assert by_comparison.unverified is found
+        log.flag("the layers were not run: why")
+        assert log.unverified(kind, "something else").unverified is found, "what was not compared might have decided"
 
 
 def test_a_full_disk_is_the_machines_whatever_the_symptom_and_what_is_not_provided_is_not() -> None:
