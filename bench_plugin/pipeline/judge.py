@@ -34,7 +34,7 @@ class ReferenceOutputs:
     """What a run is compared with: ``outputs`` by name, [N, ...] each over N inputs, float64 unless ``origin`` differs.
 
     ``noise`` is by output, that of fp32 unless replaced. ``second_binding`` holds the outputs [...] of one run at the
-    second binding of the symbols; ``end_to_end`` the framework's own float64 outputs [N, ...]; ``perturbed`` outputs
+    second binding of the symbols; ``end_to_end`` the framework's own float64 outputs [N, ...]; ``own_runs`` outputs
     [N, ...] of the framework's own runs, of detections alone: a detection that one of them loses is not stable.
     """
 
@@ -43,7 +43,7 @@ class ReferenceOutputs:
     noise: Mapping[str, Noise]
     second_binding: Mapping[str, Array]
     end_to_end: Mapping[str, Array]
-    perturbed: Sequence[Mapping[str, Array]] = ()
+    own_runs: Sequence[Mapping[str, Array]] = ()
 
 
 class Judge:
@@ -183,7 +183,7 @@ class Judge:
         actual = _numbered(done.arrays)
         if model.detections:
             roles = [str(row["name"]) for row in model.outputs]
-            found = compare_detections(expected.outputs, expected.perturbed, actual, roles, table=self._table)
+            found = compare_detections(expected.outputs, expected.own_runs, actual, roles, table=self._table)
             return replace(found, numbers={**found.numbers, "truth": expected.origin})
         found = compare(expected.outputs, actual, expected.noise, precision=precision, loose=loose, table=self._table)
         numbers = {**found.numbers, "truth": expected.origin}

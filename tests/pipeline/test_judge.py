@@ -229,7 +229,7 @@ def test_detections_are_matched_and_not_measured_by_their_norm() -> None:
     runs = {f"perturbed{i}:{row['name']}": values for i in range(8) for row, values in
             zip(ROLES, detected(1e-6).values(), strict=True)}  # fmt: skip
     found = JUDGE.framework_reference(finder, Done(meta={"reference": {"truth": "float64"}}, arrays=reference | runs))
-    assert found is not None and len(found.perturbed) == 8 and found.noise == {}
+    assert found is not None and len(found.own_runs) == 8 and found.noise == {}
     swapped = {name: values[:, ::-1] for name, values in detected().items()}
     assert JUDGE.compare(finder, found, Done(arrays=swapped)).status == AGREE
     assert JUDGE.compare(finder, found, Done(arrays=detected(3.0))).status == MISMATCH

@@ -42,7 +42,7 @@ def test_a_frameworks_reference_holds_its_second_binding_and_nothing_of_a_file()
     truth, other = drawn(), drawn(2, (3, 12))
     found = JUDGE.framework_reference(model(), of(truth_y=truth, default_y=truth, alt_y=other))
     assert found is not None and found.outputs["y"] is truth
-    assert found.second_binding["y"] is other and found.end_to_end == {} and found.perturbed == ()
+    assert found.second_binding["y"] is other and found.end_to_end == {} and found.own_runs == ()
     assert found.noise == {"y": Noise(0.0, 0.0, 1)}
 
 
@@ -91,8 +91,8 @@ def test_a_reference_of_detections_by_onnxruntime_has_all_runs_of_the_framework(
     kinds = {"perturbed1": 3e-6, "truth": 0.0, "perturbed0": 2e-6, "default": 1e-6}
     reference = Done(failure=None, arrays=framework_runs(kinds))
     stable = JUDGE.runtime_reference(finder, Done(failure=None, arrays=detected()), reference)
-    assert [list(run) for run in stable.perturbed] == [["boxes", "labels", "scores"]] * 4
-    shifts = [float(run["boxes"][0, 0, 0]) for run in stable.perturbed]
+    assert [list(run) for run in stable.own_runs] == [["boxes", "labels", "scores"]] * 4
+    shifts = [float(run["boxes"][0, 0, 0]) for run in stable.own_runs]
     assert shifts == [0.0, 1e-6, 2e-6, 3e-6], "in float64, by default kernels, perturbed"
     verdict = JUDGE.compare(finder, stable, Done(failure=None, arrays=detected()))
     assert verdict.status == AGREE

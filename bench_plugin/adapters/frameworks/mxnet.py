@@ -276,7 +276,7 @@ def _double_precision(net: Net) -> Net:
 
 
 def _perturbed(net: Net, perturbation: conditioning.Perturbation) -> Net:
-    """The same model with every weight off by one rounding."""
+    """The same model with every weight moved."""
     mx = importlib.import_module("mxnet")
     off = {
         name: mx.nd.array(perturbation(net.values[name].asnumpy()), dtype=net.values[name].dtype)

@@ -55,8 +55,8 @@ from bench_plugin.pipeline.tasks.corpus import (
 from bench_plugin.reach.processes.leased_agent import Limits
 from bench_plugin.reach.processes.zipapp import agent_digest
 
-# Of processor time for a stage of a case, so that a busy machine changes no outcome. vgg19 takes 60 to 90 in TFLite, as
-# do the 5,040 permutations that onnx2tf tries for GatherElements of seven dimensions. Slow processors take longer.
+# Of processor time for a stage of a case, so that a busy machine changes no outcome. TFLite's vgg19 takes 60 to 90,
+# and the 5,040 permutations that onnx2tf tries for GatherElements of seven dimensions over 90 on a slow processor.
 SECONDS = 240.0
 WALL_SECONDS = 5 * SECONDS  # on the clock, for what waits and computes nothing
 THREADS = 1  # starting a pool of threads takes longer than most cases
