@@ -7,6 +7,7 @@ needs the standard library and the package uv (README, "Start").
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -18,6 +19,8 @@ from bench_plugin.reach.environments.pip_config import read_pip_config
 
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL")
 DRAWN = "×╰├─▶│ "
+LOST_FILES = "; files that uv's cache lists were removed from it, and uv does not fetch them again: uv cache clean"
+_LOST = re.compile(r"failed to read directory `[^`]*archive-v\d+[^`]*`: No such file")
 # Toolchains are made by several threads, and sysconfig, which uv asks, is not safe for them before Python 3.12.
 _ASKING_SYSCONFIG = threading.Lock()
 
@@ -109,9 +112,8 @@ def run_uv(
             process.kill()
             raise
     if process.returncode != 0:
-        raise UvFailed(
-            first_useful_line(complaints) or f"uv {arguments[0]} ended with code {process.returncode}", complaints
-        )
+        line = first_useful_line(complaints) or f"uv {arguments[0]} ended with code {process.returncode}"
+        raise UvFailed(line + (LOST_FILES if _LOST.search(complaints) else ""), complaints)
     return output
 
 

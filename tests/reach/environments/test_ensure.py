@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 
 from bench_plugin.domain.errors import EnvironmentMissing, UsageError
 from bench_plugin.reach.environments.toolchains import Toolchains
+from bench_plugin.reach.environments.uv import LOST_FILES, uv_binary
 
 from .conftest import Workshop
 
@@ -87,6 +89,17 @@ def test_a_hash_that_differs_is_an_error_and_leaves_nothing(workshop: Workshop) 
     with pytest.raises(EnvironmentMissing, match="toolchain gadgets cannot be made: .*[Hh]ash"):
         workshop.open().ensure("gadgets")
     assert workshop.made() == []
+
+
+def test_a_cache_of_uv_that_lost_files_says_how_to_clean_it(workshop: Workshop, tmp_path: Path) -> None:
+    workshop.toolchain()
+    shutil.rmtree(workshop.open().ensure("gadgets").parents[1])
+    [unpacked] = (tmp_path / "uv").glob("archive-v*")
+    shutil.rmtree(unpacked)
+    with pytest.raises(EnvironmentMissing, match=f"failed to read directory .*{LOST_FILES}$"):
+        workshop.open().ensure("gadgets")
+    subprocess.run([uv_binary(), "cache", "clean", "--quiet"], check=True)
+    assert answer(workshop.open().ensure("gadgets")) == "42\n"
 
 
 def test_a_pin_without_a_hash_is_refused(workshop: Workshop) -> None:
