@@ -72,8 +72,8 @@ class Judge:
         outputs = _numbered(evaluated.arrays)
         if reference is not None:
             own = stack_names(reference.arrays, "truth")
-            noise = _by_position(_noise(own, reference), outputs) if own else {}
-            return ReferenceOutputs(outputs, FILE, noise, _by_position(_second_binding(reference), outputs), own)
+            noise = by_position(_noise(own, reference), outputs) if own else {}
+            return ReferenceOutputs(outputs, FILE, noise, by_position(_second_binding(reference), outputs), own)
         perturbed = _numbered(stack_names(evaluated.arrays, "perturbed"))
         noise = {name: measure_noise(outputs[name], [perturbed[name]]) for name in outputs if name in perturbed}
         return ReferenceOutputs(outputs, FILE, noise, {}, {})
@@ -100,12 +100,12 @@ class Judge:
         noise: dict[str, Noise] = {}
         if reference is not None:
             own = stack_names(reference.arrays, "truth") or stack_names(reference.arrays, "default")
-            noise = _by_position(_noise(own, reference), outputs)
+            noise = by_position(_noise(own, reference), outputs)
         return ReferenceOutputs(outputs, "onnxruntime in float32", noise, {}, {})
 
     def at_precision(self, expected: ReferenceOutputs, emulated: Done, precision: str) -> ReferenceOutputs:
         """The same reference with the noise of the emulation of ``precision``, or OWN, in place of that of fp32."""
-        runs = _by_position(stack_names(emulated.arrays, precision), expected.outputs)
+        runs = by_position(stack_names(emulated.arrays, precision), expected.outputs)
         noise = {name: measure_noise(expected.outputs[name], [run]) for name, run in runs.items()}
         return replace(expected, noise=noise)
 
@@ -325,5 +325,6 @@ def _kinds(emulated: Done) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.split(":")[0] for name in emulated.arrays))
 
 
-def _by_position(values: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+def by_position(values: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of outputs by the ``names`` that another run of the model gives them, in the same order."""
     return dict(zip(names, values.values(), strict=False))
