@@ -17,6 +17,9 @@ Array = np.ndarray[Any, Any]
 SMALLER = 30.0  # times smaller than the largest: a part that is judged by itself
 SILENT = 1e-5  # of the largest: what changes less than that is nothing that a model says
 MOST = 3  # parts of one output; where more places are small, their sizes are a matter of degree
+# How many times smaller than every other place a part is. Of a thousand logits some are small on a few inputs by chance,
+# and others are nearly as small.
+APART = 5.0
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,14 @@ def parts_of(truth: Array) -> tuple[Part, ...]:
 
 
 def _small(sizes: Array, axis: int) -> tuple[Part, ...]:
-    """The runs of places that are ``SMALLER`` than the largest one; none where there are more than ``MOST``."""
+    """The runs of places that are ``SMALLER`` than the largest one; none where there are more than ``MOST``.
+
+    None where another place is nearly as small, too (``APART``).
+    """
     largest = float(sizes.max())
     small = sizes * SMALLER < largest
+    if small.any() and float(sizes[small].max()) * APART > float(sizes[~small].min(initial=largest)):
+        return ()
     edges = np.flatnonzero(np.diff(np.concatenate([[0], small.astype(np.int8), [0]])))
     runs = [(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]
     if largest <= 0 or len(runs) > MOST:

@@ -338,11 +338,19 @@ def noisy(
             truth = expected[name]
             if truth.dtype.kind != "f" or truth.shape != values.shape or np.array_equal(truth, values):
                 continue
-            same, kept = _of_same_choice(name, expected, outputs, chosen)
-            ratio = 10 ** ((least - (sqnr(kept, same) or np.inf)) / 20)
+            decibels = _in_decibels(*_of_same_choice(name, expected, outputs, chosen))
+            ratio = min(10 ** ((least - decibels) / 20), FAR)
             before = found.get(mutant, {"killed": False, "ratio": 0.0})
             found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
     return found
+
+
+def _in_decibels(truth: Array, values: Array) -> float:
+    """The ratio of signal to noise of what a mutant gives, -inf for NaN and Inf, inf where there is no noise."""
+    if not np.isfinite(values).all():
+        return -np.inf
+    ratio = sqnr(values, truth)
+    return np.inf if ratio is None else ratio
 
 
 def numbered(arrays: Mapping[str, Array]) -> dict[str, Array]:

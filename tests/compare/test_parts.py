@@ -53,6 +53,7 @@ def uneven(factors: Any) -> Array:
         pytest.param(RNG.standard_normal((8, 10)), id="even"),
         pytest.param(uneven([1, 0.05, 1, 1]), id="a twentieth"),
         pytest.param(uneven([1, 0.01] * 4), id="here and there"),
+        pytest.param(uneven([1, 0.12, 0.03, 1]), id="others are nearly as small"),
         pytest.param(uneven([1, 1e-6, 1]), id="silent"),
         pytest.param(uneven([1, 0, 1]), id="constant"),
         pytest.param(np.ones((4, 6)), id="nothing changes"),
@@ -68,6 +69,18 @@ def test_most_outputs_have_no_parts(truth: Array) -> None:
 def test_three_small_parts_are_judged_and_four_are_not() -> None:
     assert [part.start for part in parts_of(uneven([1, 0.01] * 3))] == [1, 3, 5]
     assert parts_of(uneven([1, 0.01] * 4)) == ()
+
+
+def test_one_of_many_logits_that_is_small_by_chance_is_no_part() -> None:
+    rng = np.random.default_rng(5)
+    small = parts = 0
+    for _ in range(300):  # what changes from input to input goes along few directions, as in a model without training
+        truth = rng.standard_normal((16, 2)) @ rng.standard_normal((2, 200))
+        sizes = truth.std(axis=0)
+        small += 1 <= int((sizes * 30 < sizes.max()).sum()) <= 3
+        parts += bool(parts_of(truth))
+    assert small > 100
+    assert parts < 0.1 * small
 
 
 def test_wrong_scores_beside_right_boxes_are_a_mismatch() -> None:

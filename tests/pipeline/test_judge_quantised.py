@@ -432,6 +432,14 @@ def test_a_mutant_is_noticed_by_approximation_where_its_noise_is_beyond_the_perm
     assert not noisy(truth, {"b": {"y": quiet}}, 20 * np.log10(20.0))["b"]["killed"]
 
 
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 0.0])
+def test_a_mutant_that_gives_no_number_or_nothing_is_noticed_by_approximation(wrong: float) -> None:
+    truth = {"y": np.ones((2, 4))}
+    faults = {"m": {"y": np.full((2, 4), wrong)}}  # zeros have a ratio of signal to noise of 0 dB
+    assert noisy(truth, faults, 20.0)["m"]["killed"]
+    assert noisy(truth, faults, 20.0)["m"]["ratio"] == (pytest.approx(10.0) if wrong == 0 else FAR)
+
+
 def test_a_mutant_without_any_signal_or_noise_is_not_noticed_by_approximation() -> None:
     found = noisy({"y": np.zeros((2, 2))}, {"m": {"y": np.ones((2, 2))}}, 20.0)
     assert found == {"m": {"killed": False, "ratio": 0.0}}
