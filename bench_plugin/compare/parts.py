@@ -17,8 +17,8 @@ Array = np.ndarray[Any, Any]
 SMALLER = 30.0  # times smaller than the largest: a part that is judged by itself
 SILENT = 1e-5  # of the largest: what changes less than that is nothing that a model says
 MOST = 3  # parts of one output; where more places are small, their sizes are a matter of degree
-# How many times smaller than every other place a part is. Of a thousand logits some are small on a few inputs by chance,
-# and others are nearly as small.
+# How many times smaller than every other place a part is. Of a thousand logits some are small on a few inputs by
+# chance, and others are nearly as small.
 APART = 5.0
 
 
