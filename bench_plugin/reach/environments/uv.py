@@ -19,6 +19,7 @@ from bench_plugin.reach.environments.pip_config import read_pip_config
 
 INDEX_VARIABLES = ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL")
 DRAWN = "×╰├─▶│ "
+UNWRAPPED = "9999"  # columns: uv wraps its messages at the width of the terminal
 LOST_FILES = "; files that uv's cache lists were removed from it, and uv does not fetch them again: uv cache clean"
 _LOST = re.compile(r"failed to read directory `[^`]*archive-v\d+[^`]*`: No such file")
 # Toolchains are made by several threads, and sysconfig, which uv asks, is not safe for them before Python 3.12.
@@ -93,7 +94,7 @@ def run_uv(
     with subprocess.Popen(
         command,
         cwd=folder,
-        env=uv_environment(os.environ),
+        env={**uv_environment(os.environ), "COLUMNS": UNWRAPPED},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -91,7 +91,10 @@ def test_a_hash_that_differs_is_an_error_and_leaves_nothing(workshop: Workshop) 
     assert workshop.made() == []
 
 
-def test_a_cache_of_uv_that_lost_files_says_how_to_clean_it(workshop: Workshop, tmp_path: Path) -> None:
+def test_a_cache_of_uv_that_lost_files_says_how_to_clean_it(
+    workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")  # at which uv would wrap its message
     workshop.toolchain()
     shutil.rmtree(workshop.open().ensure("gadgets").parents[1])
     [unpacked] = (tmp_path / "uv").glob("archive-v*")
