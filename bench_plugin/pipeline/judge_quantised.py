@@ -334,23 +334,15 @@ def noisy(
     """
     found: dict[str, dict[str, Any]] = {}
     for mutant, outputs in faults.items():
+        ratios = signal_to_noise(expected, {name: outputs.get(name, x) for name, x in expected.items()}, chosen)
         for name, values in outputs.items():
-            truth = expected[name]
+            truth, decibels = expected[name], ratios[name]
             if truth.dtype.kind != "f" or truth.shape != values.shape or np.array_equal(truth, values):
                 continue
-            decibels = _in_decibels(*_of_same_choice(name, expected, outputs, chosen))
-            ratio = min(10 ** ((least - decibels) / 20), FAR)
+            ratio = 0.0 if decibels is None else min(10 ** ((least - decibels) / 20), FAR)
             before = found.get(mutant, {"killed": False, "ratio": 0.0})
             found[mutant] = max(before, {"killed": ratio > 1, "ratio": ratio}, key=lambda row: row["ratio"])
     return found
-
-
-def _in_decibels(truth: Array, values: Array) -> float:
-    """The ratio of signal to noise of what a mutant gives, -inf for NaN and Inf, inf where there is no noise."""
-    if not np.isfinite(values).all():
-        return -np.inf
-    ratio = sqnr(values, truth)
-    return np.inf if ratio is None else ratio
 
 
 def numbered(arrays: Mapping[str, Array]) -> dict[str, Array]:
