@@ -1,4 +1,4 @@
-"""Writes the pages of reference that are made from code: `python docs/write_reference`; `--check` only compares."""
+"""Writes the pages of reference that are made from code, and README's table of compilers; `--check` only compares."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # tests/docs, which executes the commands that are shown as examples
 
 import commands_page  # noqa: E402 (the modules beside this file import from ROOT)
+import compilers_table  # noqa: E402
 import options_page  # noqa: E402
 import python_page  # noqa: E402
 
@@ -19,6 +20,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/cli.md": commands_page.page,
     "docs/options.md": options_page.page,
     "docs/python.md": python_page.page,
+    "README.md": compilers_table.page,
 }
 
 
@@ -35,8 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             continue
         stale = True
         if check:
-            lines = difflib.unified_diff(written.splitlines(), text.splitlines(), name, "what the code says", n=1)
-            print(f"{name} is not what the code says; run: python docs/write_reference", file=sys.stderr)
+            lines = difflib.unified_diff(written.splitlines(), text.splitlines(), name, "what it should be", n=1)
+            print(f"{name} is not what the code or the rows say; run: python docs/write_reference", file=sys.stderr)
             print("\n".join([*lines][:40]), file=sys.stderr)
         else:
             path.write_text(text, "utf-8")

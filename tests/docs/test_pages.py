@@ -56,7 +56,7 @@ runpy.run_path("docs/write_reference", run_name="__main__")
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True)
     assert done.returncode == 1
-    assert "docs/options.md is not what the code says; run: python docs/write_reference" in done.stderr
+    assert "docs/options.md is not what the code or the rows say; run: python docs/write_reference" in done.stderr
     assert "docs/cli.md" not in done.stderr
 
 
