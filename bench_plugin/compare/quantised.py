@@ -74,8 +74,8 @@ def compare_layers(
         if not expected.size:
             continue
         if actual[name].dtype.kind in KINDS:
-            nearest = _nearest(expected, actual[name], (ties or {}).get(name))
-            row, objection = _layer(name, nearest, actual[name], table, (exceptions or {}).get(name, ""))
+            allowed = nearest(expected, actual[name], (ties or {}).get(name))
+            row, objection = _layer(name, allowed, actual[name], table, (exceptions or {}).get(name, ""))
         else:
             one = (noise or {}).get(name, 0.0)
             row, objection = _layer_in_float(name, expected, actual[name], _limit(name in dynamic, one, table))
@@ -94,7 +94,7 @@ def compare_layers(
     return Comparison(AGREE, "", numbers)
 
 
-def _nearest(expected: Array, found: Array, ties: Array | None) -> Array:
+def nearest(expected: Array, found: Array, ties: Array | None) -> Array:
     """The results that are nearest to what was found, of those that ties may give."""
     if ties is None:
         return expected

@@ -18,6 +18,7 @@ from bench_plugin.compare.quantised import (
     compare_layers,
     compare_stable,
     killed_in_layer,
+    nearest,
     sqnr,
     steps,
 )
@@ -90,6 +91,13 @@ class LayerResults:
                 noise[name] = max(*shares, noise.get(name, 0.0))
         return replace(self, noise=noise, ties=ties)
 
+    def compared(self, table: Table) -> Comparison:
+        """The verdict on the layers (:func:`compare_layers`)."""
+        return compare_layers(
+            self.unrounded, self.actual, self.exceptions,
+            dynamic=self.dynamic, noise=self.noise, ties=self.ties, table=table,
+        )  # fmt: skip
+
     def beyond_rounding(self, table: Table) -> str:
         """Which layer has an element that is more than a rounding off, and how far; the furthest one, else empty.
 
@@ -100,8 +108,8 @@ class LayerResults:
             found = self.actual.get(name)
             if found is None or found.dtype.kind not in KINDS or found.shape != values.shape or not values.size:
                 continue
-            known = ~np.isnan(values)
-            largest = steps(found[known], values[known]).largest if known.any() else 0.0
+            known, allowed = ~np.isnan(values), nearest(values, found, self.ties.get(name))
+            largest = steps(found[known], allowed[known]).largest if known.any() else 0.0
             if not largest <= table.quantised_near:
                 far.append((largest, name))
         return "{1} is up to {0:.3g} steps from its unrounded result".format(*max(far)) if far else ""
@@ -128,7 +136,7 @@ def judge_prequantised(
     whole = compare_stable(numbered(truth.arrays), perturbed(truth), numbered(ran.arrays), scales, table=table)
     if layers is None:
         return replace(whole, numbers={**whole.numbers, "truth": "quantised graph in float64"})
-    apart = compare_layers(layers.unrounded, layers.actual, layers.exceptions, table=table)
+    apart = layers.compared(table)
     added = accumulated(*_not_compared(whole, plain, numbered(truth.arrays), numbered(ran.arrays)))
     numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer, unrounded"}
     numbers["accumulated"] = added if np.isfinite(added) else None

@@ -16,17 +16,18 @@ from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge_quantised import BY_DISTANCE, BY_STABLE_INPUTS, IN_PLACE, LayerResults
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.checks.test_openvino_sums import SCRIPT
-from tests.given_file import EQUIVALENCE, the_row, write_file
+from tests.given_file import EQUIVALENCE, compiles, the_row, write_file
 from tests.project import Project
 
 BRANCH = "residual branch zeroed"
 
 
-def row_of(project: Project, compiler: str, blocks: int) -> Mapping[str, Any]:
+def row_of(project: Project, compiler: str, blocks: int, *options: str) -> Mapping[str, Any]:
     """The row of a pre-quantised network of so many blocks, in which roundings grow from block to block."""
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx", blocks)
-    row = the_row(project.run(f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "qdq"))
+    options = (f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "qdq", *options)
+    row = the_row(project.run(*options))
     assert row["status"] == "supported", row["reason"]
     return row
 
@@ -42,10 +43,36 @@ def test_where_it_is_not_the_layers_are_judged_in_their_places(project: Project)
     assert BRANCH not in numbers["mutants"], "nothing end to end has to notice it"
 
 
+def test_what_a_compiler_adds_in_place_is_judged_there_too(project: Project) -> None:
+    row = row_of(project, "openvino", 14)
+    numbers = row["numbers"]
+    assert numbers["whole_by"] == IN_PLACE and numbers["accumulated"] > 0.5, "a rounding is left out in each sum"
+    assert numbers["inside"] == 28, "both summands of each sum"
+    assert numbers["worst_steps"] <= 0.51 and BRANCH not in numbers["mutants"]
+    assert layers.UNFAITHFUL not in row["flags"]
+
+
 def test_where_that_changes_the_result_a_missing_branch_has_to_change_the_distance(project: Project) -> None:
-    numbers = row_of(project, "openvino", 14)["numbers"]
-    assert numbers["whole_by"] == BY_DISTANCE and numbers["accumulated"] > 0.5, "a rounding is left out in each sum"
-    assert 1 < numbers["mutants"][BRANCH]["ratio"] < 5, "over that distance, and not in steps of the outputs"
+    row = of_fake_compiler(project, "wrong-within")
+    assert f"with sums as they are: {layers.UNFAITHFUL}" in row["flags"]
+    numbers = row["numbers"]
+    assert numbers["whole_by"] == BY_DISTANCE and numbers["accumulated"] > 0.01
+    assert numbers["mutants"][BRANCH]["ratio"] > 1, "over that distance, and not in steps of the outputs"
+
+
+def test_layers_that_are_wrong_with_sums_inside_say_nothing_of_the_model(project: Project) -> None:
+    row = of_fake_compiler(project, "wrong-sums")
+    said = "with sums as they are a layer is wrong: layer "
+    assert any(flag.startswith(said) for flag in row["flags"]), "it rounds both summands, and OpenVINO one of them"
+    assert row["numbers"]["whole_by"] == BY_DISTANCE and row["numbers"]["inside"] is None
+
+
+def of_fake_compiler(project: Project, fault: str) -> Mapping[str, Any]:
+    """The row of the fake compiler, which gives another result once integers of the model are outputs."""
+    compiles(project)
+    row = row_of(project, "fakec", 6, f"--bench-option=fakec.fault={fault}")
+    assert layers.UNFAITHFUL in row["flags"]
+    return row
 
 
 NUMBERS = {"whole_by": BY_DISTANCE, "accumulated": 1.5}

@@ -38,8 +38,8 @@ ADAPTER = {
              "run-opposite", "run-nan", "run-shape", "run-steps", "run-leaks", "simulated", "wrong-machine",
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
             "leaves-out", "ignores-input", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart",
-            "wrong-exposed", "rounds-some", "rounds-some-wrong", "rounds-some-apart", "sums-in-bf16",
-            "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
+            "wrong-exposed", "wrong-within", "wrong-sums", "rounds-some", "rounds-some-wrong", "rounds-some-apart",
+            "sums-in-bf16", "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
         ]
     },
     "on_request": True,
@@ -108,7 +108,9 @@ class Adapter:
                     raw = onnx.numpy_helper.to_array(tensor).copy().view(np.uint32)
                     rounded = ((raw + 0x8000) & np.uint32(0xFFFF0000)).view(np.float32)
                     tensor.CopyFrom(onnx.numpy_helper.from_array(rounded, tensor.name))
-        if fault in ("wrong-apart", "wrong-exposed"):
+        if fault in ("wrong-within", "wrong-sums"):
+            _move_ties(model.graph)
+        if fault in ("wrong-apart", "wrong-exposed", "wrong-within", "wrong-sums"):
             fault = _of_layers(fault, model.graph)
         if fault.startswith("rounds-some"):
             _round_some(model.graph, {"wrong": 1.01, "apart": 1.0005}.get(fault.rpartition("-")[2], 1.0))
@@ -178,10 +180,33 @@ def _apart(graph: Any) -> bool:
 
 
 def _of_layers(fault: str, graph: Any) -> str:
-    """Wrong for layers side by side; ``wrong-exposed`` also for a model with its integers as outputs."""
+    """Wrong for layers side by side, or for a model with its integers as outputs; ``wrong-exposed`` for both.
+
+    ``wrong-sums`` is wrong where what is added to something is an output.
+    """
     if _apart(graph):
-        return "run-steps"
-    return "run-wrong" if fault == "wrong-exposed" and len(graph.output) > 1 else "none"
+        return "run-steps" if fault in ("wrong-apart", "wrong-exposed") else "none"
+    if fault == "wrong-sums":
+        return "run-wrong" if _gives_summands(graph) else "none"
+    return "none" if fault == "wrong-apart" or len(graph.output) == 1 else "run-wrong"
+
+
+def _gives_summands(graph: Any) -> bool:
+    added = {name for node in graph.node if node.op_type == "Add" for name in node.input}
+    return any(
+        node.op_type == "DequantizeLinear" and node.output[0] in added and node.input[0] == value.name
+        for node in graph.node for value in graph.output
+    )  # fmt: skip
+
+
+def _move_ties(graph: Any) -> None:
+    """Make the scales of weights a little larger, so that what lies near a tie goes to the other side."""
+    import onnx
+
+    for tensor in graph.initializer:
+        scales = onnx.numpy_helper.to_array(tensor)
+        if tensor.name.endswith("_scale") and scales.ndim:
+            tensor.CopyFrom(onnx.numpy_helper.from_array((scales * 1.00001).astype(scales.dtype), tensor.name))
 
 
 def _leave_out(graph: Any) -> None:

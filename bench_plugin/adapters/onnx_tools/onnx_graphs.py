@@ -84,22 +84,24 @@ class Adapter:
         """A QDQ graph layer by layer: ``exposed.onnx`` gives all integers, ``layers.onnx`` takes them too.
 
         ``unrounded.onnx`` is ``layers.onnx`` whose results are clamped and not rounded.
-        ``layers`` names the activations in the order of the outputs.
+        ``layers`` names the activations in the order of the outputs. With ``fused_sums`` summands are none of them.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
         exposed, separate, exact = (call.path(name) for name in ("exposed.onnx", "layers.onnx", "unrounded.onnx"))
         bound = onnx_separated.bound(onnx, onnx_names.loaded(onnx, given), call.binding)
-        model, names = onnx_separated.exposed(onnx, bound)
+        inside = onnx_separated.summands(bound.graph) if call.fused_sums else {}
+        model, names = onnx_separated.exposed(onnx, bound, inside)
         onnx.save(model, exposed)
-        apart = onnx_separated.separated(onnx, bound)
+        apart = onnx_separated.separated(onnx, bound, inside)
         onnx.save(apart, separate)
         meta: dict[str, object] = {
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
             "outputs": [_described(onnx, value) for value in apart.graph.output],
+            "inside": len(inside), "dynamic": onnx_separated.rounded_inside(apart, names, inside),
         }  # fmt: skip
-        onnx.save(onnx_separated.unrounded(onnx, apart), exact)
+        onnx.save(onnx_separated.unrounded(onnx, apart, inside), exact)
         return Reply(meta, files={"exposed.onnx": exposed, "layers.onnx": separate, "unrounded.onnx": exact})
 
 

@@ -136,11 +136,14 @@ class LayersCall(Call):
     """Split a QDQ file into its layers.
 
     binding: sizes of symbolic dimensions.
+    fused_sums: whether what is added to something stays inside the layers that take it. A tool that adds in place, or
+        that computes a layer and the sum behind it as one, runs another way where it has to hand a summand over.
     """
 
     operation = "layers"
 
     binding: Mapping[str, int]
+    fused_sums: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

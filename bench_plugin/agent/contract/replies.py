@@ -203,6 +203,8 @@ class LayersReply(AnyReply):
     layers: the names of the activations, in the order of the outputs.
     inputs: the inputs of the file ``layers.onnx``.
     outputs: its outputs.
+    inside: how many activations stay inside layers, because they are added to others.
+    dynamic: the names of the activations whose layers round one that stays inside.
     """
 
     FILES = ("exposed.onnx", "layers.onnx", "unrounded.onnx")
@@ -210,6 +212,8 @@ class LayersReply(AnyReply):
     layers: Tuple[str, ...]
     inputs: Tuple[DeclaredPort, ...]
     outputs: Tuple[DeclaredPort, ...]
+    inside: int = 0
+    dynamic: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

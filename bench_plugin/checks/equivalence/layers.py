@@ -10,6 +10,7 @@ import numpy as np
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.verdict import MISMATCH, Comparison
 from bench_plugin.domain.outcome import Failure
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge_quantised import LayerResults, mutants_of_layers, numbered
@@ -29,12 +30,19 @@ class Layers:
 
     ``made`` is the stage whose file ``unrounded.onnx`` has them in float64, ``inputs`` what they were given.
     They are not ``faithful`` where the artefact with its tensors as outputs gives another result than without.
+    ``inside`` counts the integers of a pre-quantised model that stay inside the layers which add them.
     """
 
     results: LayerResults
     made: Done
     inputs: InputSet
     faithful: bool = True
+    inside: int = 0
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """What a row says of the layers of a pre-quantised model: how many integers stay inside, where some do."""
+        return {"inside": self.inside} if self.inside else {}
 
     def with_noise(self, run: CellRun) -> Layers:
         """The same with what one rounding of their inputs changes in layers that round them as they run.
@@ -90,10 +98,42 @@ def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | N
 def in_place(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, ran: Done) -> Layers | str:
     """The layers of a pre-quantised model within the model, compiled with all its integers as outputs.
 
-    A tool may compute a layer in one way alone and in another one among the others. A text says why the layers could
-    not be read so; they are not ``faithful`` where the model gives another result than ``ran`` once they are outputs.
+    A tool may compute a layer in one way alone and in another one among the others. Where the model gives another
+    result than ``ran`` once they are outputs, what is added to something stays inside. A text says why the layers could
+    not be read so; they are not ``faithful`` where the result is another one even then, which a flag says.
     """
     graph = replace(graph, inputs=layer_tasks.few(graph.inputs))
+    found = _exposed(run, models, graph, apart, ran)
+    if isinstance(found, str) or found.faithful:
+        return found
+    return _with_fused_sums(run, models, graph, ran) or replace(found, faithful=flagged(run, faithful=False))
+
+
+def _with_fused_sums(run: CellRun, models: CompiledModels, graph: Subject, ran: Done) -> Layers | None:
+    """The same with summands inside the layers; None where the graph has none, and where that is no help.
+
+    It is none where the layers are not right: which rounding a tool leaves out in a sum is not read, but known of the
+    tools of today. A flag of the cell says why, but for a graph without sums.
+    """
+    apart = run.obtain("layers", graph_tasks.layers(run.tasks, run.model, graph, fused_sums=True))
+    if apart.failure:
+        run.log.flag(f"with sums as they are layers could not be taken apart: {apart.failure.message}")
+        return None
+    if not apart.meta["layers"]["inside"]:
+        return None
+    found = _exposed(run, models, graph, apart, ran)
+    if isinstance(found, str) or not found.faithful:
+        run.log.flag(f"with sums as they are: {found if isinstance(found, str) else UNFAITHFUL}")
+        return None
+    found, comparison = compared(run, found)
+    if comparison.status == MISMATCH:
+        run.log.flag(f"with sums as they are a layer is wrong: {comparison.reason}")
+        return None
+    return found
+
+
+def _exposed(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, ran: Done) -> Layers | str:
+    """The layers of ``apart`` within the model, whose integers are outputs; a text says why there are none."""
     names, limits = list(apart.meta["layers"]["layers"]), models.limits(run)
     exposed = graph_tasks.all_at_once(graph, apart)
     done = run.obtain("layers", models.compile_tasks.compile(run.cell, exposed, limits))
@@ -109,7 +149,18 @@ def in_place(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, 
         return f"the layers have no float64 reference: {_why(exact.failure)}"
     own = [integers[row["name"]] if row["name"] in integers else next(rest) for row in graph.outputs]
     outputs = {f"out{index}": values for index, values in enumerate(own)}
-    return Layers(_named(names, exact, done), apart, inputs, flagged(run, faithful=_faithful(run, ran, outputs)))
+    results = replace(_named(names, exact, done), dynamic=frozenset(apart.meta["layers"]["dynamic"]))
+    faithful = _faithful(run, ran, outputs)
+    return Layers(results, apart, inputs, faithful, apart.meta["layers"]["inside"])
+
+
+def compared(run: CellRun, found: Layers) -> tuple[Layers, Comparison]:
+    """The verdict on layers, and these with the noise of what they round as they run, where that was needed."""
+    comparison = found.results.compared(run.judge.table)
+    if comparison.status != MISMATCH or not found.results.dynamic:
+        return found, comparison
+    found = found.with_noise(run)
+    return found, found.results.compared(run.judge.table)
 
 
 def _named(names: Sequence[str], exact: Done, ran: Done) -> LayerResults:

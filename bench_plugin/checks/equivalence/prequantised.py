@@ -9,7 +9,7 @@ from typing import Any
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers, own_noise
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
-from bench_plugin.compare.quantised import compare_layers, compare_stable, same_bits
+from bench_plugin.compare.quantised import compare_stable, same_bits
 from bench_plugin.compare.table import Kind, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
@@ -58,7 +58,10 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
         within = judge_prequantised(plain.outputs, reference, ran, scales, inside.results, run.judge.table)
         if within.status != MISMATCH:
             run.log.flag(f"layers are compared within the model; compiled apart: {comparison.reason}")
-            apart, comparison = inside, replace(within, numbers={**within.numbers, "whole_by": IN_PLACE})
+            apart, comparison = (
+                inside,
+                replace(within, numbers={**within.numbers, **inside.numbers, "whole_by": IN_PLACE}),
+            )
     if apart and comparison.status != MISMATCH and comparison.numbers["whole_by"] == BY_DISTANCE:
         comparison = _in_place(run, models, graph, apart, ran, comparison)
     if apart and comparison.status == AGREE:
@@ -98,8 +101,8 @@ def _in_place(
     if not inside.faithful:
         return comparison
     found = inside.results
-    there = compare_layers(found.unrounded, found.actual, found.exceptions, table=run.judge.table)
-    numbers = {**comparison.numbers, **there.numbers, "whole_by": IN_PLACE}
+    there = found.compared(run.judge.table)
+    numbers = {**comparison.numbers, **there.numbers, **inside.numbers, "whole_by": IN_PLACE}
     if there.status == MISMATCH:
         reason = f"every layer is right apart from the model, and within it one is wrong: {there.reason}"
         return Comparison(MISMATCH, reason, numbers)

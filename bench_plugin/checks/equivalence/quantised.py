@@ -12,7 +12,6 @@ from bench_plugin.checks.equivalence.own_noise import by_approximation
 from bench_plugin.compare.converted import CONVERTER, compare_ranges, cut_ranges, masked_range, measured_ranges
 from bench_plugin.compare.quantised import (
     compare_by_approximation,
-    compare_layers,
     compare_shapes,
 )
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
@@ -194,7 +193,7 @@ def _kernels(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, r
     if isinstance(read, str):
         run.log.flag(f"the layers were not run: {read}")
         return unverified(Unverified.NO_REFERENCE, read)
-    read, comparison = _layer_by_layer(run, read)
+    read, comparison = layers.compared(run, read)
     if not read.faithful and (fused := _with_fused_sums(run, models, found, ran)):
         read, comparison = fused
     if not layers.flagged(run, faithful=read.faithful):  # they are of another artefact than the one that is judged
@@ -231,28 +230,11 @@ def _with_fused_sums(
             f"with sums as they are the layers were not run: {read if isinstance(read, str) else layers.UNFAITHFUL}"
         )
         return None
-    read, comparison = _layer_by_layer(run, read)
+    read, comparison = layers.compared(run, read)
     if comparison.status == MISMATCH:
         run.log.flag(f"with sums as they are a layer is wrong: {comparison.reason}")
         return None
     return read, replace(comparison, numbers={**comparison.numbers, "inside": inside})
-
-
-def _layer_by_layer(run: CellRun, read: layers.Layers) -> tuple[layers.Layers, Comparison]:
-    """The verdict on layers, and these with the noise of what they round as they run, where that was needed."""
-    comparison = _compared(run, read)
-    if comparison.status != MISMATCH or not read.results.dynamic:
-        return read, comparison
-    read = read.with_noise(run)
-    return read, _compared(run, read)
-
-
-def _compared(run: CellRun, read: layers.Layers) -> Comparison:
-    found = read.results
-    return compare_layers(
-        found.unrounded, found.actual, found.exceptions,
-        dynamic=found.dynamic, noise=found.noise, ties=found.ties, table=run.judge.table,
-    )  # fmt: skip
 
 
 def whole_mutants(

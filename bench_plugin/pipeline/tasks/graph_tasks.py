@@ -60,9 +60,12 @@ def effects(tasks: Tasks, model: Model, subject: Subject, graph: str) -> Task:
     return Task(Stage.BUILD, "onnx_effects", (call,), parts, limits, subject.files)
 
 
-def layers(tasks: Tasks, model: Model, subject: Subject) -> Task:
-    """A QDQ file split into layers: one file with all layers side by side, and one that exposes all integers."""
-    call = CallSpec("layers", {"binding": dict(subject.binding)})
+def layers(tasks: Tasks, model: Model, subject: Subject, *, fused_sums: bool = False) -> Task:
+    """A QDQ file split into layers: one file with all layers side by side, and one that exposes all integers.
+
+    With ``fused_sums`` what is added to something stays inside the layers that take it.
+    """
+    call = CallSpec("layers", {"binding": dict(subject.binding)} | ({"fused_sums": True} if fused_sums else {}))
     limits = tasks.limits(model, "onnx_graphs")
     return Task(Stage.BUILD, "onnx_graphs", (call,), {"file": subject.origin}, limits, subject.files)
 
