@@ -613,3 +613,13 @@ def test_an_output_without_a_stable_input_is_compared_with_what_the_quantisation
 def test_beside_an_output_that_is_wrong_all_of_them_count() -> None:
     found = judged_two(GRAPH, EXACT, first=-GRAPH)
     assert found.status == MISMATCH and found.numbers["accumulated"] > DEFAULTS.quantised_sum
+
+
+@pytest.mark.parametrize(
+    ("tie", "said"), [(0.0, "conv is up to 1.2 steps"), (0.7, ""), (0.5, "conv is up to 0.7 steps")]
+)
+def test_what_a_tie_inside_a_layer_changes_is_no_more_than_a_rounding(tie: float, said: str) -> None:
+    results = LayerResults({"conv": np.array([3.2, 7.0])}, {"conv": np.array([2, 7], dtype=np.int8)})
+    found = replace(results, ties={"conv": np.array([tie, 0.0])}) if tie else results
+    assert found.beyond_rounding(DEFAULTS).startswith(said) and bool(found.beyond_rounding(DEFAULTS)) == bool(said)
+    assert (found.compared(DEFAULTS).status == AGREE) == (tie == 0.7)
