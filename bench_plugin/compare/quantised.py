@@ -95,7 +95,7 @@ def compare_layers(
 
 
 def nearest(expected: Array, found: Array, ties: Array | None) -> Array:
-    """The results that are nearest to what was found, of those that ties may give."""
+    """The results [N, ...] that are nearest to what was found, of those that ties may give."""
     if ties is None:
         return expected
     return expected + np.clip(np.asarray(found, dtype=np.float64) - expected, -ties, ties)

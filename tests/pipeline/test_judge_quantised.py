@@ -615,9 +615,7 @@ def test_beside_an_output_that_is_wrong_all_of_them_count() -> None:
     assert found.status == MISMATCH and found.numbers["accumulated"] > DEFAULTS.quantised_sum
 
 
-@pytest.mark.parametrize(
-    ("tie", "said"), [(0.0, "conv is up to 1.2 steps"), (0.7, ""), (0.5, "conv is up to 0.7 steps")]
-)
+@pytest.mark.parametrize(("tie", "said"), [(0.0, "conv is up to 1.2"), (0.7, ""), (0.5, "conv is up to 0.7")])
 def test_what_a_tie_inside_a_layer_changes_is_no_more_than_a_rounding(tie: float, said: str) -> None:
     results = LayerResults({"conv": np.array([3.2, 7.0])}, {"conv": np.array([2, 7], dtype=np.int8)})
     found = replace(results, ties={"conv": np.array([tie, 0.0])}) if tie else results
