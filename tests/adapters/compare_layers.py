@@ -16,7 +16,7 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime import quantization as q
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_separated
+from bench_plugin.adapters.onnx_tools.separated import onnx_separated, onnx_unrounded
 
 rng = np.random.default_rng(0)
 weights = []
@@ -70,7 +70,7 @@ def distances(change):
     apart = onnx_separated.separated(onnx, onnx.load(folder / "qdq.onnx"))
     own = {value.name: given[value.name] for value in apart.graph.input}
     found = rt.InferenceSession(apart.SerializeToString()).run(None, own)
-    exact = onnx_float64.promoted(onnx, onnx_separated.unrounded(onnx, apart))
+    exact = onnx_float64.promoted(onnx, onnx_unrounded.unrounded(onnx, apart))
     change(exact)
     evaluator = ReferenceEvaluator(exact, new_ops=onnx_operators.fast_operators(onnx))
     wanted = evaluator.run(None, {k: v.astype("float64") if v.dtype == np.float32 else v for k, v in own.items()})

@@ -16,11 +16,11 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_separated
+from bench_plugin.adapters.onnx_tools.separated import onnx_separated, onnx_summands, onnx_unrounded
 
 NEW = onnx_operators.fast_operators(onnx)
 model = onnx_separated.bound(onnx, onnx.load(sys.argv[1]), {})
-summands = onnx_separated.summands(model.graph)
+summands = onnx_summands.summands(model.graph)
 port = model.graph.input[0]
 x = np.random.default_rng(1).standard_normal([dim.dim_value for dim in port.type.tensor_type.shape.dim])
 
@@ -43,7 +43,7 @@ def layers(inside, tie=0.0):
     """The unrounded results of the layers, where a rounding inside is moved by ``tie``."""
     apart = onnx_separated.separated(onnx, model, inside)
     taken = {value.name: GIVEN[value.name] for value in apart.graph.input}
-    exact = onnx_separated.unrounded(onnx, apart, inside)
+    exact = onnx_unrounded.unrounded(onnx, apart, inside)
     for tensor in exact.graph.initializer:
         if tensor.name.endswith("_large"):
             tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor) + np.float32(tie), tensor.name))
@@ -64,5 +64,5 @@ print(json.dumps({
     "all": furthest(dict.fromkeys(summands, True)),
     "fused": furthest(summands),
     "moved": sorted(name for name in plain if not np.array_equal(plain[name], moved[name])),
-    "dynamic": sorted(onnx_separated.rounded_inside(apart, list(plain), summands)),
+    "dynamic": sorted(onnx_summands.rounded_inside(apart, list(plain), summands)),
 }))  # fmt: skip

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
-from bench_plugin.adapters.onnx_tools.shared import onnx_bounded, onnx_names, onnx_separated, onnx_sizing, onnx_tied
+from bench_plugin.adapters.onnx_tools.separated import onnx_separated, onnx_summands, onnx_unrounded
+from bench_plugin.adapters.onnx_tools.shared import onnx_bounded, onnx_names, onnx_sizing, onnx_tied
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -21,8 +22,8 @@ ADAPTER = {
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
     "uses": [
-        "onnx_bounded", "onnx_names", "onnx_separated", "onnx_sizing", "onnx_tied", "low_bits", "low_bits_graphs",
-        "qonnx_files",
+        "onnx_bounded", "onnx_names", "onnx_separated", "onnx_summands", "onnx_unrounded", "onnx_sizing", "onnx_tied",
+        "low_bits", "low_bits_graphs", "qonnx_files",
     ],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }  # fmt: skip
@@ -91,7 +92,7 @@ class Adapter:
         given = call.files["model.onnx"]
         exposed, separate, exact = (call.path(name) for name in ("exposed.onnx", "layers.onnx", "unrounded.onnx"))
         bound = onnx_separated.bound(onnx, onnx_names.loaded(onnx, given), call.binding)
-        inside = onnx_separated.summands(bound.graph) if call.fused_sums else {}
+        inside = onnx_summands.summands(bound.graph) if call.fused_sums else {}
         model, names = onnx_separated.exposed(onnx, bound, inside)
         onnx.save(model, exposed)
         apart = onnx_separated.separated(onnx, bound, inside)
@@ -99,9 +100,9 @@ class Adapter:
         meta: dict[str, object] = {
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
             "outputs": [_described(onnx, value) for value in apart.graph.output],
-            "inside": len(inside), "dynamic": onnx_separated.rounded_inside(apart, names, inside),
+            "inside": len(inside), "dynamic": onnx_summands.rounded_inside(apart, names, inside),
         }  # fmt: skip
-        onnx.save(onnx_separated.unrounded(onnx, apart, inside), exact)
+        onnx.save(onnx_unrounded.unrounded(onnx, apart, inside), exact)
         return Reply(meta, files={"exposed.onnx": exposed, "layers.onnx": separate, "unrounded.onnx": exact})
 
 

@@ -15,7 +15,7 @@ from onnx.reference import ReferenceEvaluator
 from onnxruntime import quantization as q
 
 from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
-from bench_plugin.adapters.onnx_tools.shared import onnx_separated
+from bench_plugin.adapters.onnx_tools.separated import onnx_separated
 from bench_plugin.adapters.simulator import npu_integers, npu_partition, npu_report
 from bench_plugin.adapters.simulator.npu_cycles import Machine
 from bench_plugin.adapters.simulator.sim_npu import _shapes
