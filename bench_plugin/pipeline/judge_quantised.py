@@ -38,6 +38,7 @@ DROPPED = "bias dropped"  # the mutant
 BY_STABLE_INPUTS = "stable inputs"
 BY_DISTANCE = "distance from the quantised graph"
 IN_PLACE = "layers in place"
+LAYER_BY_LAYER = "quantised graph in float64, layer by layer, unrounded"
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def judge_prequantised(
         return replace(whole, numbers={**whole.numbers, "truth": "quantised graph in float64"})
     apart = layers.compared(table)
     added = accumulated(*_not_compared(whole, plain, numbered(truth.arrays), numbered(ran.arrays)))
-    numbers = {**whole.numbers, **apart.numbers, "truth": "quantised graph in float64, layer by layer, unrounded"}
+    numbers = {**whole.numbers, **apart.numbers, "truth": LAYER_BY_LAYER}
     numbers["accumulated"] = added if np.isfinite(added) else None
     numbers["whole_by"] = BY_STABLE_INPUTS if whole.status == AGREE else BY_DISTANCE
     if apart.status == MISMATCH or whole.status == AGREE:

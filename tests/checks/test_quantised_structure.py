@@ -22,6 +22,34 @@ from tests.project import Project
 BRANCH = "residual branch zeroed"
 
 
+# Between two products all values lie in the middle of two steps, since 255 steps of 0.1 are their range of 0 to 25.5:
+# float32 decides to which side they go.
+IN_THE_MIDDLE = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h, numpy_helper
+rng = np.random.default_rng(6)
+known = {"least": 0.0, "most": 254.0, "half": 0.5, "tenth": 0.1, "ends": [[0.0, 25.5]]}
+nodes, last = [], "x"
+for number in range(4):
+    known |= {f"w{number}": rng.normal(0, 1, (26 if number else 24, 24)), f"b{number}": rng.normal(60, 9, 24)}
+    nodes += [h.make_node("MatMul", [last, f"w{number}"], [f"m{number}"]),
+              h.make_node("Add", [f"m{number}", f"b{number}"], [f"a{number}"]),
+              h.make_node("Round", [f"a{number}"], [f"r{number}"]),
+              h.make_node("Clip", [f"r{number}", "least", "most"], [f"c{number}"]),
+              h.make_node("Add", [f"c{number}", "half"], [f"h{number}"]),
+              h.make_node("Mul", [f"h{number}", "tenth"], [f"t{number}"]),
+              h.make_node("Concat", [f"t{number}", "ends"], [f"j{number}"], axis=1)]
+    last = f"j{number}"
+known["v"] = rng.normal(0, 1, (26, 5))
+nodes.append(h.make_node("MatMul", [last, "v"], ["y"]))
+tensors = [numpy_helper.from_array(np.asarray(values, "float32"), name) for name, values in known.items()]
+ports = [h.make_tensor_value_info(name, 1, [1, size]) for name, size in (("x", 24), ("y", 5))]
+graph = h.make_graph(nodes, "g", ports[:1], ports[1:], tensors)
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
+"""
+
+
 def row_of(project: Project, compiler: str, blocks: int, *options: str) -> Mapping[str, Any]:
     """The row of a pre-quantised network of so many blocks, in which roundings grow from block to block."""
     project.write("test_models.py", EQUIVALENCE)
@@ -60,6 +88,20 @@ def test_where_that_changes_the_result_a_missing_branch_has_to_change_the_distan
     assert numbers["mutants"][BRANCH]["ratio"] > 1, "over that distance, and not in steps of the outputs"
 
 
+@pytest.mark.parametrize("compiler", ["onnxruntime", "tract"])
+def test_a_graph_that_is_quantised_as_it_runs_is_judged_in_its_places(project: Project, compiler: str) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), IN_THE_MIDDLE, "net.onnx")
+    row = the_row(project.run(f"--compilers={compiler}", "--precisions=w8a8-dyn", f"--bench-onnx={path}"))
+    assert row["status"] == "supported", row["reason"]
+    numbers = row["numbers"]
+    assert numbers["stable_inputs"] == 0 and numbers["whole_by"] == IN_PLACE
+    assert numbers["layers"] == 4 * 5, "of each product: real values, steps, scale and zero point"
+    assert numbers["worst_steps"] <= 0.51 and numbers["strength"] == 1
+    mutants = {name.partition(" at ")[0] for name in numbers["mutants"]}
+    assert {"weights x1.01", "bias dropped", "channels swapped"} <= mutants
+
+
 def test_layers_that_are_wrong_with_sums_inside_say_nothing_of_the_model(project: Project) -> None:
     row = of_fake_compiler(project, "wrong-sums")
     said = "with sums as they are a layer is wrong: layer "
@@ -79,15 +121,21 @@ NUMBERS = {"whole_by": BY_DISTANCE, "accumulated": 1.5}
 
 
 def in_place(
-    monkeypatch: pytest.MonkeyPatch, apart: Comparison, off: np.ndarray[Any, Any], *, faithful: bool = True
+    monkeypatch: pytest.MonkeyPatch,
+    apart: Comparison,
+    off: np.ndarray[Any, Any],
+    *,
+    faithful: bool = True,
+    graph: str = "qdq",
 ) -> Comparison:
     """The verdict ``apart``, settled by a layer that is so many steps ``off`` in its place."""
     steps, nothing = np.arange(float(off.size)) % 100, cast(Any, None)
     results = LayerResults({"conv": steps + off}, {"conv": steps.astype("int8")})
     inside = layers.Layers(results, nothing, nothing, faithful)
     monkeypatch.setattr(layers, "in_place", lambda *_: inside)
-    run = cast(Any, SimpleNamespace(judge=SimpleNamespace(table=DEFAULTS)))
-    return prequantised._in_place(run, nothing, nothing, inside, nothing, apart)
+    run = cast(Any, SimpleNamespace(judge=SimpleNamespace(table=DEFAULTS), cell=SimpleNamespace(graph=graph)))
+    found, _ = prequantised._in_place(run, nothing, nothing, nothing, nothing, apart)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -116,6 +164,12 @@ def test_what_nothing_bounds_is_settled_by_layers_in_their_places(
     assert found.status == status
     assert found.numbers["whole_by"] == (IN_PLACE if status != UNVERIFIED else BY_DISTANCE)
     assert any("in its place" in note for note in found.notes) == (status == AGREE)
+
+
+def test_a_wrong_layer_of_a_graph_that_is_quantised_as_it_runs_is_a_mismatch(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = unverified(Unverified.ILL_CONDITIONED, "no input whose rounding is stable", {})
+    found = in_place(monkeypatch, whole, np.full(20, 1.2), graph="dynamic")
+    assert found.status == MISMATCH and found.reason.startswith("within the model a layer is wrong: layer conv: ")
 
 
 # Some results lie beside the middle of two steps by less than float32 tells; emx rounds those to the other side. The

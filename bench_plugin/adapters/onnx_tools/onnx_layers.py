@@ -28,7 +28,7 @@ ADAPTER = {
 DOUBLE = 11
 OPSET = 17
 IR = 8
-CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+CONTRACTIONS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "ConvInteger", "MatMulInteger")
 NORMS = {"BatchNormalization": "batchnorm"} | dict.fromkeys(
     ("LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization"), "layernorm"
 )
@@ -152,12 +152,20 @@ def _change(
         graph.node[place].input[slot] = made
 
     weights = fixed[node.input[1]]
+
+    def of_their_type(values: Any) -> Any:
+        if weights.dtype.kind == "f":
+            return values
+        ends = numpy.iinfo(weights.dtype)
+        return numpy.clip(numpy.rint(values), ends.min, ends.max).astype(weights.dtype)
+
     if name == "weights x1.01":
-        replaced(index, 1, weights * 1.01)
+        replaced(index, 1, of_their_type(weights * 1.01))
     elif name == "channel x1.02":
         factors = numpy.ones(count)
         factors[count // 2] = 1.02
-        replaced(index, 1, weights * factors.reshape([-1 if place == axis else 1 for place in range(weights.ndim)]))
+        along = [-1 if place == axis else 1 for place in range(weights.ndim)]
+        replaced(index, 1, of_their_type(weights * factors.reshape(along)))
     elif name == "channels swapped":
         order = numpy.arange(count)
         order[[0, count // 2]] = order[[count // 2, 0]]
@@ -194,6 +202,8 @@ def _fixed(graph: Any) -> dict[str, Any]:
                 scale = scale.reshape(shape)
                 zero = zero.reshape(shape) if zero.size > 1 else zero
             known[node.output[0]] = (values - zero.astype("float64")) * scale
+        elif node.op_type == "Reshape" and all(name in known for name in reads) and (known[reads[1]] != 0).all():
+            known[node.output[0]] = known[reads[0]].reshape(known[reads[1]])
         elif node.op_type == "Transpose" and reads[0] in known:
             order = next((list(one.ints) for one in node.attribute if one.name == "perm"), None)
             known[node.output[0]] = numpy.transpose(known[reads[0]], order)
@@ -205,20 +215,27 @@ def _channels(node: Any, weights: Any) -> tuple[int, int] | None:
     if weights.ndim < 2:
         return None
     transposed = any(one.name == "transB" and one.i for one in node.attribute)
-    if node.op_type == "Conv" or transposed:
+    if node.op_type in ("Conv", "ConvInteger") or transposed:
         return 0, int(weights.shape[0])
     axis = 1 if node.op_type == "ConvTranspose" else weights.ndim - 1
     return axis, int(weights.shape[axis])
 
 
 def _bias(graph: Any, index: int, fixed: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Where the bias of a contraction is read: its third input, or the constant of an addition behind it."""
+    """Where the bias of a contraction is read: its third input, or the constant of an addition behind it.
+
+    A contraction of integers has its zero point as the third one, and its scale in front of that addition.
+    """
     node = graph.node[index]
-    if len(node.input) > 2 and node.input[2] in fixed:
+    integers = node.op_type.endswith("Integer")
+    if len(node.input) > 2 and node.input[2] in fixed and not integers:
         return index, 2
+    result = node.output[0]
     for place, user in enumerate(graph.node):
-        if user.op_type == "Add" and node.output[0] in user.input:
-            slot = 1 - list(user.input).index(node.output[0])
+        if integers and user.op_type in ("Cast", "Mul") and result in user.input:
+            result = user.output[0]
+        if user.op_type == "Add" and result in user.input:
+            slot = 1 - list(user.input).index(result)
             if user.input[slot] in fixed:
                 return place, slot
     return None

@@ -70,10 +70,8 @@ def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | N
     its layers cannot be run; a flag of the cell says why.
     """
     graph = replace(graph, inputs=layer_tasks.few(graph.inputs))
-    apart = run.obtain("layers", graph_tasks.layers(run.tasks, run.model, graph))
-    if apart.failure or not apart.meta["layers"]["layers"]:
-        why = apart.failure.message if apart.failure else "none of them is named"
-        run.log.flag(f"layers could not be taken apart: {why}")
+    apart = taken_apart(run, graph)
+    if apart is None:
         return None
     names = list(apart.meta["layers"]["layers"])
     reference = run.obtain("evaluate", graph_tasks.exposed(run.tasks, run.model, graph, apart))
@@ -93,6 +91,16 @@ def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | N
         run.log.flag(f"layers could not be run one by one: {done.failure.message}")
         return None
     return Layers(_named(names, exact, done), apart, subject.inputs)
+
+
+def taken_apart(run: CellRun, graph: Subject) -> Done | None:
+    """The stage that split a pre-quantised model into layers; None where it cannot be, and a flag says why."""
+    apart = run.obtain("layers", graph_tasks.layers(run.tasks, run.model, graph))
+    if apart.failure or not apart.meta["layers"]["layers"]:
+        why = apart.failure.message if apart.failure else "none of them is named"
+        run.log.flag(f"layers could not be taken apart: {why}")
+        return None
+    return apart
 
 
 def in_place(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, ran: Done) -> Layers | str:

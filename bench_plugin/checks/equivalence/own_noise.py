@@ -19,6 +19,7 @@ from bench_plugin.pipeline.judge_quantised import choices, numbered, signal_to_n
 from bench_plugin.pipeline.stages import Done
 
 LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations
+DYNAMIC = "dynamic"  # those that are quantised as they run, whose layers are judged within the model alone
 BY_APPROXIMATION = "by approximation"
 OTHERWISE = (
     "put together, the layers that were read back are the model, but once they are outputs the artefact runs otherwise"

@@ -11,7 +11,7 @@ from bench_plugin.checks.equivalence import layers, own_noise
 from bench_plugin.checks.equivalence.comparing import compared_in_steps
 from bench_plugin.compare.quantised import compare_stable, same_bits
 from bench_plugin.compare.table import Kind, kind_of
-from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
@@ -19,6 +19,7 @@ from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     BY_DISTANCE,
     IN_PLACE,
+    LAYER_BY_LAYER,
     judge_prequantised,
     numbered,
     perturbed,
@@ -63,7 +64,10 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
                 replace(within, numbers={**within.numbers, **inside.numbers, "whole_by": IN_PLACE}),
             )
     if apart and comparison.status != MISMATCH and comparison.numbers["whole_by"] == BY_DISTANCE:
-        comparison = _in_place(run, models, graph, apart, ran, comparison)
+        comparison, _ = _in_place(run, models, graph, apart.made, ran, comparison)
+    if run.cell.graph == own_noise.DYNAMIC and graph.batch == 1 and comparison.status == UNVERIFIED:
+        made = layers.taken_apart(run, graph)
+        comparison, apart = _in_place(run, models, graph, made, ran, comparison) if made else (comparison, None)
     if apart and comparison.status == AGREE:
         layers.note_mutants(run, apart)
     if comparison.status == MISMATCH and PRECISIONS[found.file.computes].reduced:
@@ -87,30 +91,33 @@ def _of_narrow_floats(
 
 
 def _in_place(
-    run: CellRun, models: CompiledModels, graph: Subject, apart: layers.Layers, ran: Done, comparison: Comparison
-) -> Comparison:
+    run: CellRun, models: CompiledModels, graph: Subject, made: Done, ran: Done, comparison: Comparison
+) -> tuple[Comparison, layers.Layers | None]:
     """The verdict on layers within the model, on what the model itself gave them: where all are right, none is missing.
 
     That settles what single steps add up to, too, where nothing else does. A layer that is wrong there is a mismatch.
-    Where the layers cannot be judged there, or one is more than a rounding off, ``comparison`` is left as it is.
+    Where the layers cannot be judged there, or one is more than a rounding off, ``comparison`` is left as it is. The
+    layers are None where none could be judged.
     """
-    inside = layers.in_place(run, models, graph, apart.made, ran)
+    inside = layers.in_place(run, models, graph, made, ran)
     if isinstance(inside, str):
         run.log.flag(f"layers were not judged in their places: {inside}")
-        return comparison
+        return comparison, None
     if not inside.faithful:
-        return comparison
+        return comparison, None
     found = inside.results
     there = found.compared(run.judge.table)
-    numbers = {**comparison.numbers, **there.numbers, **inside.numbers, "whole_by": IN_PLACE}
+    numbers = {**comparison.numbers, **there.numbers, **inside.numbers, "whole_by": IN_PLACE, "truth": LAYER_BY_LAYER}
     if there.status == MISMATCH:
-        reason = f"every layer is right apart from the model, and within it one is wrong: {there.reason}"
-        return Comparison(MISMATCH, reason, numbers)
+        apart = run.cell.graph == own_noise.LAYERED
+        said = "every layer is right apart from the model, and within it one" if apart else "within the model a layer"
+        return Comparison(MISMATCH, f"{said} is wrong: {there.reason}", numbers), inside
     if comparison.status == AGREE:
-        return replace(comparison, numbers=numbers)
+        return replace(comparison, numbers=numbers), inside
     if there.status != AGREE or found.beyond_rounding(run.judge.table):
-        return comparison
-    return Comparison(AGREE, "", numbers, notes=("every layer is right in its place; end to end single steps add up",))
+        return comparison, inside
+    note = "every layer is right in its place; end to end single steps add up"
+    return Comparison(AGREE, "", numbers, notes=(note,)), inside
 
 
 def structure_mutants(

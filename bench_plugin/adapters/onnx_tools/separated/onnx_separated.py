@@ -1,4 +1,4 @@
-"""Quantised graphs taken apart: the integers between the layers as outputs, and as inputs of every layer, too."""
+"""Quantised graphs taken apart: what one layer gives another as outputs, and as inputs of every layer, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ ADAPTER = {
     "uses": ["low_bits", "onnx_names", "onnx_sizes"],
 }
 
-GIVEN = "_given"  # behind the name of an activation's integers, where they are an input
+GIVEN = "_given"  # behind the name of a tensor between two layers, where it is an input
+WIDE = "_wide"  # behind the name of narrow integers that are cast to eight bits
+UNCHANGED = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze")  # in their values
+FLOATS = (1, 11)  # ONNX's numbers for float32 and float64
+DYNAMIC = "DynamicQuantizeLinear"
 
 
 class Adapter:
@@ -48,21 +52,25 @@ def bound(onnx: Any, model: Any, binding: Mapping[str, int]) -> Any:
             elif dim.dim_param:
                 dim.Clear()
     del model.graph.value_info[:]
-    onnx_sizes.declare(onnx, model, [node.output[0] for node in activations(model.graph)])
+    onnx_sizes.declare(onnx, model, _between(model.graph))
     return model
 
 
 def exposed(onnx: Any, given: Any, inside: Collection[str] = ()) -> tuple[Any, list[str]]:
-    """A copy of the model with the integers of every activation but those ``inside`` as outputs, in front of its own.
+    """A copy of the model with what lies between its layers as outputs, in front of its own, and the names of these.
 
-    Those of fewer than eight bits are cast to eight, which every runtime can hand over, as <name>_wide.
+    That are the integers of every activation but those ``inside``. Those of fewer than eight bits are cast to eight,
+    which every runtime can hand over, as <name>_wide. Of activations that are quantised as the model runs it is also
+    what was quantised, and the scale and the zero point. Outputs that are computed in floating point end a layer, too.
     """
     model = onnx.ModelProto()
     model.CopyFrom(given)
     types = typed(onnx, model)
-    made = [node.output[0] for node in activations(model.graph) if node.output[0] in {*types} - {*inside}]
-    names = [name for name in made if types[name].type.tensor_type.shape.dim]  # a single number is no layer
     own = list(model.graph.output)
+    dynamic = any(node.op_type == DYNAMIC for node in model.graph.node)
+    made = [name for name in _between(model.graph) if name in types and name not in inside]
+    names = [name for name in made if dynamic or types[name].type.tensor_type.shape.dim]  # no layer is a single number
+    names += [name for name in _computed(model.graph) if name not in names]
     del model.graph.output[:]
     model.graph.output.extend([_wide(onnx, model.graph, types[name]) for name in names])
     model.graph.output.extend([value for value in own if value.name not in names])
@@ -70,7 +78,7 @@ def exposed(onnx: Any, given: Any, inside: Collection[str] = ()) -> tuple[Any, l
 
 
 def separated(onnx: Any, model: Any, inside: Collection[str] = ()) -> Any:
-    """All layers side by side in one graph, with the integers of activations but ``inside`` as inputs and as outputs.
+    """All layers side by side in one graph, with what lies between them but ``inside`` as inputs and as outputs.
 
     The nodes between two quantisations stay as they were, so that a tool fuses them as before.
     """
@@ -99,6 +107,31 @@ def activations(graph: Any) -> list[Any]:
     return [node for node in graph.node if node.op_type == "QuantizeLinear" and node.input[0] not in constant]
 
 
+def _between(graph: Any) -> list[str]:
+    """The tensors between two layers: what QuantizeLinear gives, and what DynamicQuantizeLinear takes and gives."""
+    made = {name for node in graph.node for name in node.output}
+    quantised = {node.output[0] for node in activations(graph)}
+    found: dict[str, None] = {}
+    for node in graph.node:
+        names = [node.input[0], *node.output] if node.op_type == DYNAMIC else quantised.intersection(node.output)
+        found.update(dict.fromkeys(name for name in names if name in made))
+    return list(found)
+
+
+def _computed(graph: Any) -> list[str]:
+    """The outputs in floating point that are more than the real values of integers."""
+    makers = {name: node for node in graph.node for name in node.output}
+    found = []
+    for value in graph.output:
+        maker = makers.get(value.name)
+        while maker is not None and maker.op_type in UNCHANGED:
+            maker = makers.get(maker.input[0])
+        computed = maker is not None and maker.op_type not in ("QuantizeLinear", "DequantizeLinear")
+        if computed and value.type.tensor_type.elem_type in FLOATS:
+            found.append(value.name)
+    return found
+
+
 def typed(onnx: Any, model: Any) -> dict[str, Any]:
     """Value infos by name, shapes inferred."""
     inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
@@ -112,9 +145,9 @@ def _wide(onnx: Any, graph: Any, value: Any) -> Any:
     if name not in low_bits.NARROW:
         return value
     wider = onnx.TensorProto.INT8 if name.startswith("int") else onnx.TensorProto.UINT8
-    graph.node.append(onnx.helper.make_node("Cast", [value.name], [value.name + "_wide"], to=wider))
+    graph.node.append(onnx.helper.make_node("Cast", [value.name], [value.name + WIDE], to=wider))
     sizes = [dim.dim_value for dim in declared.shape.dim]
-    return onnx.helper.make_tensor_value_info(value.name + "_wide", wider, sizes)
+    return onnx.helper.make_tensor_value_info(value.name + WIDE, wider, sizes)
 
 
 def _narrowed(onnx: Any, graph: Any, name: str, kind: int) -> None:

@@ -42,8 +42,9 @@ def unrounded(onnx: Any, model: Any, inside: Mapping[str, bool] | None = None) -
     inside = inside or {}
     declared = {value.name: value for value in model.graph.output}
     wide = {
-        one.input[0]: one.output[0] for one in model.graph.node if one.op_type == "Cast" and one.output[0] in declared
-    }
+        one.input[0]: one.output[0]
+        for one in model.graph.node if one.op_type == "Cast" and one.output[0] == f"{one.input[0]}{onnx_separated.WIDE}"
+    }  # fmt: skip
     types = onnx_separated.typed(onnx, model)
     known = {tensor.name: tensor for tensor in model.graph.initializer}
     nodes: list[Any] = []
@@ -55,6 +56,10 @@ def unrounded(onnx: Any, model: Any, inside: Mapping[str, bool] | None = None) -
             steps = _Steps(onnx, model.graph, node, known, declared[name].type.tensor_type)
             nodes += steps.clamped(node.input[0], name)
             declared[name].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+        elif node.op_type == onnx_separated.DYNAMIC:
+            nodes += _as_it_runs(onnx, model.graph, node)
+            for name in node.output:
+                declared[name].type.tensor_type.elem_type = onnx.TensorProto.FLOAT
         elif node.op_type == "QuantizeLinear" and name in inside:
             steps = _Steps(onnx, model.graph, node, known, types[name].type.tensor_type)
             nodes += steps.clamped(node.input[0], name, rounds=inside[name])
@@ -66,6 +71,40 @@ def unrounded(onnx: Any, model: Any, inside: Mapping[str, bool] | None = None) -
     model.graph.node.extend(nodes)
     del model.graph.value_info[:]
     return model
+
+
+def _as_it_runs(onnx: Any, graph: Any, node: Any) -> Iterator[Any]:
+    """The arithmetic of DynamicQuantizeLinear: its scale, its zero point and, by those that were given, its steps.
+
+    The formula is that of ONNX's specification; nothing is rounded.
+    """
+    given, (steps, scale, zero) = node.input[0], node.output
+    numbers = {"none": 0.0, "most": 255.0}
+    for name, value in numbers.items():
+        array = importlib.import_module("numpy").asarray(value, "float32")
+        graph.initializer.append(onnx.numpy_helper.from_array(array, f"{steps}_{name}"))
+    none, most = (f"{steps}_{name}" for name in numbers)
+
+    def made(kind: str, inputs: list[str], output: str, **more: Any) -> Any:
+        return onnx.helper.make_node(kind, inputs, [output], **more)
+
+    def clamped(value: str, output: str) -> Iterator[Any]:
+        yield made("Max", [value, none], f"{output}_above")
+        yield made("Min", [f"{output}_above", most], output)
+
+    yield made("ReduceMax", [given], f"{steps}_largest", keepdims=0)
+    yield made("Max", [f"{steps}_largest", none], f"{steps}_high")
+    yield made("ReduceMin", [given], f"{steps}_least", keepdims=0)
+    yield made("Min", [f"{steps}_least", none], f"{steps}_low")
+    yield made("Sub", [f"{steps}_high", f"{steps}_low"], f"{steps}_range")
+    yield made("Div", [f"{steps}_range", most], scale)
+    yield made("Neg", [f"{steps}_low"], f"{steps}_below")
+    yield made("Div", [f"{steps}_below", scale], f"{zero}_real")
+    yield from clamped(f"{zero}_real", zero)
+    yield made("Cast", [zero + onnx_separated.GIVEN], f"{zero}_float", to=onnx.TensorProto.FLOAT)
+    yield made("Div", [given, scale + onnx_separated.GIVEN], f"{steps}_real")
+    yield made("Add", [f"{steps}_real", f"{zero}_float"], f"{steps}_moved")
+    yield from clamped(f"{steps}_moved", steps)
 
 
 class _Steps:
