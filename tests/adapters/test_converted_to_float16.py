@@ -51,6 +51,33 @@ def test_a_tensor_that_two_nodes_take_in_float32_is_cast_once(
     assert done.stdout.splitlines()[-1].startswith(said), done.stdout + done.stderr
 
 
+# The weights are listed as numbers, as mx2onnx writes them, and not as bytes.
+LISTED = """
+import onnx
+from onnx import helper as h, numpy_helper as nh
+from bench_plugin.adapters.onnx_tools import onnx_graphs
+from bench_plugin.agent.contract import Place, PrepareCall
+
+ports = [h.make_tensor_value_info(name, 1, [1, 2]) for name in ("x", "y")]
+weight = h.make_tensor("w", 1, [2, 2], [1.5, 2.25, -3.0, 0.1])
+graph = h.make_graph([h.make_node("MatMul", ["x", "w"], ["y"])], "g", ports[:1], ports[1:], [weight])
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), "m.onnx")
+place = Place(".", {"model.onnx": "m.onnx"}, {}, lambda stage: None)
+made = onnx_graphs.Adapter().prepare(PrepareCall(graph="fp16", batched=False).at(place)).files["model.onnx"]
+[tensor] = onnx.load(made).graph.initializer
+print(nh.to_array(tensor).dtype, nh.to_array(tensor).tolist(), tensor.HasField("raw_data"), len(tensor.int32_data))
+"""
+
+
+def test_weights_that_were_listed_as_numbers_are_bytes(tools_python: Path, tmp_path: Path) -> None:
+    command = [str(tools_python), "-c", LISTED]
+    environment = {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=tmp_path, env=environment)
+    assert done.stdout.split() == "float16 [[1.5, 2.25], [-3.0, 0.0999755859375]] True 0".split(), (
+        done.stdout + done.stderr
+    )
+
+
 # Sizes that float16 does not hold: 9 * 1.333 are 11 elements and not 12, and 4098 is 4096 or 4100.
 SIZES = """
 import sys

@@ -271,6 +271,7 @@ def _half(call: PrepareCall, source: str, target: str) -> None:
 
     # A declared weight is declared as float16 even where the converter keeps it in float32, which is no valid file.
     model = onnx.shape_inference.infer_shapes(_undeclared(onnx_names.loaded(onnx, source)))
+    _as_bytes(onnx, model.graph)
     onnx_sizing.apart(onnx, model, convert, float16.DEFAULT_OP_BLOCK_LIST)
     _without_repeats(model)
     onnx_names.sort_nodes(model.graph)  # the converter appends its casts, and shape inference goes by the order
@@ -284,6 +285,16 @@ def _half(call: PrepareCall, source: str, target: str) -> None:
     del model.graph.value_info[:]
     model.graph.value_info.extend(kept)
     onnx.save(onnx.shape_inference.infer_shapes(model), target)
+
+
+def _as_bytes(onnx: Any, graph: Any) -> None:
+    """Hold weights that the file lists as numbers as bytes, as most exporters do.
+
+    The converter keeps the form, and float16 in a list of integers is what IREE's importer does not read.
+    """
+    for tensor in graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT and not tensor.HasField("raw_data"):
+            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor), tensor.name))
 
 
 def _without_repeats(model: Any) -> None:
