@@ -3,8 +3,10 @@
 To first order the roundings of several constants add up: y - f = sum of c_i d_i, where f are the exact outputs, d_i
 what rounding the constant i changes, and c_i is 1 where the tool rounded it, else 0. The c_i of the least squares are
 found first, as real numbers, and then the choice of zeros and ones next to them, one constant turned at a time.
-Constants may change the outputs alike (a weight, and one that is half of it, or a divisor and its reciprocal): of
-those the least squares would take a part each, so that only the first one takes part in them.
+What several change together beyond that sum is taken off once the outputs with a first choice are known, and the
+choice is made again (:func:`without_cross_terms`). Constants may change the outputs alike (a weight, and one that is
+half of it, or a divisor and its reciprocal): of those the least squares would take a part each, so that only the first
+one takes part in them.
 """
 
 from __future__ import annotations
@@ -46,6 +48,20 @@ def chosen(
     starts = (np.rint(np.clip(shares, 0, 1)), np.ones(len(shares)), np.zeros(len(shares)))
     best = min((_turned(products, wanted, start) for start in starts), key=lambda one: _left(products, wanted, one))
     return frozenset(number for number, taken in zip(effects, best, strict=True) if taken)
+
+
+def without_cross_terms(
+    exact: Mapping[str, Array], effects: Mapping[int, Mapping[str, Array]], found: Mapping[str, Array],
+    numbers: frozenset[int], together: Mapping[str, Array],
+) -> dict[str, Array]:  # fmt: skip
+    """``found`` [n] of each output less what the constants ``numbers`` change together beyond the sum of their changes.
+
+    ``together`` holds the values [n] with all of them rounded; for the others see :func:`chosen`.
+    """
+    return {
+        name: found[name] - together[name] + values + sum(effects[one][name] - values for one in numbers)
+        for name, values in exact.items()
+    }
 
 
 def named(rows: Sequence[Mapping[str, Any]], numbers: frozenset[int], most: int = 4) -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, roundings
+from bench_plugin.checks.equivalence import rounding
+from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
+from bench_plugin.pipeline.judge import ReferenceOutputs
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ def test_only_what_a_file_has_is_folded_or_summed(operators: dict[str, int], gra
 
 def judged(
     needed: dict[str, float],
-    choose: Callable[[str], tuple[str, str] | None] = lambda graph: None,
+    choose: Callable[[str], Iterable[tuple[str, str]]] = lambda graph: (),
     notes: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Comparison, str, list[str]]:
     """What is found where each rounding of a file with LSTM and BatchNormalization is off by so many tolerances."""
@@ -76,9 +78,9 @@ def test_where_none_fits_the_nearest_is_the_mismatch() -> None:
 def test_constants_are_chosen_for_the_nearest_ways_first() -> None:
     chosen: list[str] = []
 
-    def choose(graph: str) -> tuple[str, str]:
+    def choose(graph: str) -> list[tuple[str, str]]:
         chosen.append(graph)
-        return f"{graph}+only-3", "2 of 5 constants, not a, b, c"
+        return [(f"{graph}+only-3", "2 of 5 constants, not a, b, c")]
 
     needed = ALL | {"w16+folded+only-3": 2.5, "w16+folded+summed+only-3": 0.5}
     comparison, words, asked = judged(needed, choose)
@@ -90,9 +92,9 @@ def test_constants_are_chosen_for_the_nearest_ways_first() -> None:
 def test_no_more_than_three_ways_are_tried_with_chosen_constants_and_the_mismatch_stays_that_of_the_file() -> None:
     chosen: list[str] = []
 
-    def choose(graph: str) -> tuple[str, str]:
+    def choose(graph: str) -> list[tuple[str, str]]:
         chosen.append(graph)
-        return "other", "none"
+        return [("other", "none")]
 
     comparison, words, _ = judged(ALL | {"other": 2.0}, choose)
     assert chosen == ["w16+folded", "w16+folded+summed", "w16+summed"]
@@ -106,16 +108,30 @@ def test_what_agrees_by_a_wider_tolerance_alone_counts_where_no_other_agrees(not
     assert (comparison.status, words, len(asked)) == (AGREE, "as written", 5)
     comparison, words, asked = judged(needed | {"w16+folded": 0.9}, notes=wide)
     assert (comparison.reason, words, len(asked)) == ("w16+folded", "BatchNormalization folded", 4)
-    choose = {"w16": ("w16+only-3", "2 of 5 constants, not a, b, c")}.get
+    second = {"w16": [("w16+only-3", "2 of 5 constants, not a, b, c")]}
+
+    def choose(graph: str) -> list[tuple[str, str]]:
+        return second.get(graph, [])
+
     comparison, words, _ = judged(needed | {"w16+only-3": 0.5}, choose, wide)
     assert (comparison.reason, words) == ("w16+only-3", "2 of 5 constants, not a, b, c")
     comparison, words, _ = judged(needed | {"w16+only-3": 0.5}, choose, wide | {"w16+only-3": note})
     assert (comparison.reason, words) == ("w16", "as written")
 
 
+def test_a_second_choice_of_constants_is_tried_where_the_first_one_does_not_fit() -> None:
+    choices = [
+        ("w16+folded+only-7", "3 of 5 constants, not b, c"),
+        ("w16+folded+only-3", "2 of 5 constants, not a, b, c"),
+    ]
+    needed = ALL | {"w16+folded+only-7": 1.5, "w16+folded+only-3": 0.4}
+    comparison, words, _ = judged(needed, lambda graph: choices)
+    assert (comparison.reason, words) == ("w16+folded+only-3", f"BatchNormalization folded, {choices[1][1]}")
+
+
 def test_a_comparison_that_proves_nothing_ends_the_search() -> None:
     nothing = unverified(Unverified.ILL_CONDITIONED, "noise")
-    comparison, words = fitting(roundings("w16", ["LSTM"]), lambda graph: nothing, lambda graph: None)
+    comparison, words = fitting(roundings("w16", ["LSTM"]), lambda graph: nothing, lambda graph: ())
     assert comparison is nothing and words == "as written"
 
 
@@ -142,3 +158,30 @@ def test_how_far_a_run_is_from_the_unrounded_file(
     plain = {str(index): ONE for index in range(len(rounded))}
     runs = {f"out{index}": values for index, values in enumerate(actual)} | {"alt:out0": TWO}
     assert from_unrounded(plain, dict(zip("ab", rounded, strict=False)), runs) == pytest.approx(ratio)
+
+
+def test_constants_are_chosen_again_by_what_the_first_choice_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    exact, changes = rng.standard_normal(40), 1e-3 * rng.standard_normal((3, 40))
+    changes[2] *= 0.01
+
+    def rounded_to(numbers: int) -> np.ndarray[Any, Any]:
+        taken = [bool(numbers >> place & 1) for place in range(3)]
+        return exact + changes[taken].sum(axis=0) + 0.9 * changes[2] * (taken[0] and taken[1])  # as if 2 was rounded
+
+    arrays = {"places:out0": np.arange(40), "exact:out0": exact}
+    arrays |= {f"{place}:out0": exact + change for place, change in enumerate(changes)}
+    rows = [{"name": name, "weight": True, "of": ""} for name in "abc"]
+    effects = SimpleNamespace(failure=None, arrays=arrays, meta={"prepare": {"constants": rows}})
+    monkeypatch.setattr(rounding.graph_tasks, "effects", lambda *_: None)
+    run = cast(Any, SimpleNamespace(model=SimpleNamespace(detections=None), obtain=lambda *_: effects, tasks=None))
+    found = cast(Any, SimpleNamespace(original=None))
+    ran = cast(Any, SimpleNamespace(arrays={"out0": rounded_to(3).reshape(5, 8)}))
+    plain = cast(Any, SimpleNamespace(outputs={"y": exact.reshape(5, 8)}))
+
+    def rounded(graph: str) -> ReferenceOutputs:
+        outputs = {"y": rounded_to(int(graph.rpartition("-")[2], 16)).reshape(5, 8)}
+        return cast(ReferenceOutputs, SimpleNamespace(outputs=outputs))
+
+    said = list(pointed(run, found, ran, plain, "w16", rounded))
+    assert said == [("w16+only-7", "3 of 3 constants"), ("w16+only-3", "2 of 3 constants, not c")]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.compare.constants import chosen, named
+from bench_plugin.compare.constants import chosen, named, without_cross_terms
 
 COUNT, VALUES = 6, 40
 
@@ -46,6 +46,23 @@ def test_of_two_ways_to_round_one_constant_that_change_the_same_the_one_that_fit
     effects[COUNT] = {name: values + 1.6 * (effects[2][name] - values) for name, values in exact.items()}
     assert chosen(exact, effects, effects[COUNT], SCALES) == {COUNT}
     assert chosen(exact, effects, effects[2], SCALES) == {2}
+
+
+def test_what_constants_change_together_is_taken_off_for_a_second_choice() -> None:
+    exact, effects = outputs()
+    small = {name: values + 0.02 * (effects[4][name] - values) for name, values in exact.items()}
+    effects[4] = small  # less than what 0 and 1 change together
+    cross = {name: small[name] - values for name, values in exact.items()}
+
+    def together(numbers: frozenset[int]) -> dict[str, Any]:
+        found = with_roundings(exact, effects, numbers)
+        return {name: values + 0.9 * cross[name] * ({0, 1} <= numbers) for name, values in found.items()}
+
+    found = together(frozenset({0, 1}))
+    first = chosen(exact, effects, found, SCALES)
+    assert first == {0, 1, 4}, "what 0 and 1 change together looks like 4"
+    wanted = without_cross_terms(exact, effects, found, first, together(first))
+    assert chosen(exact, effects, wanted, SCALES) == {0, 1}
 
 
 @pytest.mark.parametrize("numbers", [[2], [2, COUNT], [0, 2, 3]])

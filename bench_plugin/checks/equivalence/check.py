@@ -178,16 +178,19 @@ class Equivalence:
         base = str(self._models.compile_tasks.adapter(run.cell).declaration.get("rounds", "w16"))
         ratios: list[float] = []
 
-        def compared(graph: str) -> Comparison:
+        def rounded(graph: str) -> ReferenceOutputs | Comparison:
             prepared = self._models.prepared(run, found.original, found.original.inputs, graph)
-            expected = self._of_rounded_file(run, found, reference, prepared)
+            return self._of_rounded_file(run, found, reference, prepared)
+
+        def compared(graph: str) -> Comparison:
+            expected = rounded(graph)
             if isinstance(expected, ReferenceOutputs):
                 ratios.append(from_unrounded(plain.outputs, expected.outputs, ran.arrays))
             return self._as_rounded(run, found, ran, plain, expected, of_file=reference is None)
 
         candidates = roundings(base, found.file.check.meta["check"]["operators"])
         comparison, run.log.placement["rounded_as"] = fitting(
-            candidates, compared, lambda graph: pointed(run, found, ran, plain, graph)
+            candidates, compared, lambda graph: pointed(run, found, ran, plain, graph, rounded)
         )
         return _settled(run, plain, ran, comparison, min(ratios, default=math.inf))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bench_plugin.checks.compiled.compiling import Compiled
 from bench_plugin.checks.sums import ONE_BY_ONE
-from bench_plugin.compare.constants import chosen, named
+from bench_plugin.compare.constants import chosen, named, without_cross_terms
 from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
@@ -28,6 +28,7 @@ AS_WRITTEN = "as written"
 # The last step of a graph that says which constants are rounded, as bits of a hexadecimal number.
 ONLY = "+only-"
 WIDER = frozenset({"loose", ONE_BY_ONE, LOW_ACCUMULATOR})  # notes of comparisons that agree by a wider tolerance
+CHOICES = 3  # of constants, each by what the one before gives
 FITTED = 3  # ways of preparing the weights for which the constants are looked for, the nearest first
 
 
@@ -52,14 +53,14 @@ def roundings(base: str, operators: Collection[str]) -> Iterator[tuple[str, str]
 
 def fitting(
     candidates: Iterable[tuple[str, str]], compare: Callable[[str], Comparison],
-    choose: Callable[[str], tuple[str, str] | None],
+    choose: Callable[[str], Iterable[tuple[str, str]]],
 ) -> tuple[Comparison, str]:  # fmt: skip
     """The first comparison that agrees and what it is called; where none does, the nearest mismatch.
 
-    Where no candidate agrees, ``choose`` gives the graph whose rounded constants are those that the outputs of the tool
-    point to, and what it is called. A comparison that agrees by a wider tolerance alone (fast math, long sums) may be
-    of another rounding than the tool's, so it counts only where no other agrees. A comparison that proves nothing ends
-    the search: what hides there would hide in the others too.
+    Where no candidate agrees, ``choose`` gives graphs whose rounded constants are those that the outputs of the tool
+    point to, and what they are called. A comparison that agrees by a wider tolerance alone (fast math, long sums) may
+    be of another rounding than the tool's, so it counts only where no other agrees. A comparison that proves nothing
+    ends the search: what hides there would hide in the others too.
     """
     tried: list[tuple[float, Comparison, str, str]] = []
     wider: list[tuple[Comparison, str]] = []
@@ -72,48 +73,59 @@ def fitting(
         tried.append((_needed(found) if found.status != UNVERIFIED else float("inf"), found, graph, words))
     tried.sort(key=lambda one: one[0])
     for _, _, graph, words in tried[:FITTED]:
-        pointed = choose(graph)
-        if pointed is None:
-            continue
-        other, said = pointed
-        found, both = compare(other), said if words == AS_WRITTEN else f"{words}, {said}"
-        if found.status == AGREE and WIDER.isdisjoint(found.notes):
-            return found, both
-        if found.status == AGREE:
-            wider.append((found, both))
+        for other, said in choose(graph):
+            found, both = compare(other), said if words == AS_WRITTEN else f"{words}, {said}"
+            if found.status == AGREE and WIDER.isdisjoint(found.notes):
+                return found, both
+            if found.status == AGREE:
+                wider.append((found, both))
     return wider[0] if wider else (tried[0][1], tried[0][3])
 
 
-def pointed(run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, graph: str) -> tuple[str, str] | None:
+def pointed(
+    run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, graph: str,
+    rounded: Callable[[str], ReferenceOutputs | Comparison],
+) -> Iterator[tuple[str, str]]:  # fmt: skip
     """The graph ``graph`` with those constants rounded that the outputs of the run point to, and these in words.
 
-    None, with a flag of the cell where there is a reason to tell, where nothing can be read from the outputs, or where
-    no weight of a layer would be rounded: a tool that leaves all of them as they are does not do what it was asked to.
+    The first choice goes by what each constant changes alone, the next ones by what the choice before gives, which
+    ``rounded`` computes: the float64 reference of a graph by its name. None, with a flag of the cell where there is a
+    reason to tell, where nothing can be read from the outputs, or where no weight of a layer would be rounded: a tool
+    that leaves all of them as they are does not do what it was asked to.
     """
     if run.model.detections:
-        return None
+        return
     effects = run.obtain("graph", graph_tasks.effects(run.tasks, run.model, found.original, graph))
     if effects.failure:
         run.log.flag(f"which constants are rounded is not known: {effects.failure.message}")
-        return None
+        return
     rows: list[Mapping[str, Any]] = effects.meta["prepare"]["constants"]
     places, exact = stack_names(effects.arrays, "places"), stack_names(effects.arrays, "exact")
     given = [np.asarray(values).reshape(-1) for name, values in ran.arrays.items() if ":" not in name]
     numbered = {f"out{index}": values for index, values in enumerate(given)}
     if any(name not in numbered or where.max() >= numbered[name].size for name, where in places.items()):
-        return None  # the outputs have other shapes, which no rounding explains
+        return  # the outputs have other shapes, which no rounding explains
     scales = {f"out{index}": scale_of(values).rms for index, values in enumerate(plain.outputs.values())}
     apart = {index: stack_names(effects.arrays, str(index)) for index in range(len(rows))}
-    numbers = chosen(
-        exact, {index: values for index, values in apart.items() if values},
-        {name: numbered[name][where] for name, where in places.items()}, scales,
-    )  # fmt: skip
-    if numbers is None:
-        run.log.flag("which constants are rounded is not known: the outputs have too few values")
-        return None
-    if not any(rows[index]["weight"] for index in numbers):
-        return None
-    return f"{graph}{ONLY}{sum(1 << index for index in numbers):x}", named(rows, numbers)
+    changes = {index: values for index, values in apart.items() if values}
+    own = {name: numbered[name][where] for name, where in places.items()}
+    wanted, seen = own, set()
+    for _ in range(CHOICES):
+        numbers = chosen(exact, changes, wanted, scales)
+        if numbers is None:
+            run.log.flag("which constants are rounded is not known: the outputs have too few values")
+            return
+        if numbers in seen or not any(rows[index]["weight"] for index in numbers):
+            return
+        seen.add(numbers)
+        name = f"{graph}{ONLY}{sum(1 << index for index in numbers):x}"
+        yield name, named(rows, numbers)
+        reference = rounded(name)
+        if isinstance(reference, Comparison):
+            return
+        values = {f"out{index}": one.reshape(-1) for index, one in enumerate(reference.outputs.values())}
+        together = {output: values[output][where] for output, where in places.items()}
+        wanted = without_cross_terms(exact, changes, own, numbers, together)
 
 
 def from_unrounded(plain: Mapping[str, Any], rounded: Mapping[str, Any], actual: Mapping[str, Any]) -> float:
