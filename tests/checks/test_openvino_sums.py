@@ -43,6 +43,48 @@ onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
 """
 
 
+# Blocks as those of ResNet50: of two convolutions that are added the first one comes before the other or after it.
+TWO_CONVOLUTIONS = """
+import sys
+import numpy as np, onnx
+from onnx import helper as h
+rng = np.random.default_rng(4)
+nodes, known, last = [], {}, "x"
+def conv(source, name, outputs, inputs, size=1, relu=True):
+    known[name + "w"] = rng.normal(0, (2 / (inputs * size * size)) ** 0.5, (outputs, inputs, size, size))
+    known[name + "b"] = rng.normal(0, 0.2, outputs)
+    nodes.append(h.make_node("Conv", [source, name + "w", name + "b"], [name], pads=[size // 2] * 4))
+    if relu:
+        nodes.append(h.make_node("Relu", [name], [name + "r"]))
+    return name + "r" if relu else name
+last = conv("x", "stem", 8, 3, 3)
+for block in ["b0_", "b1_", "b2_"]:
+    main = conv(conv(conv(last, block + "0", 8, 8), block + "1", 8, 8, 3), block + "2", 8, 8, relu=False)
+    beside = conv(last, block + "3", 8, 8, relu=False)
+    nodes.append(h.make_node("Add", [main, beside] if sys.argv[2] == "main" else [beside, main], [block]))
+    nodes.append(h.make_node("Relu", [block], [block + "r"]))
+    last = block + "r"
+known |= {"v": rng.normal(0, 0.3, (8, 5)), "vb": rng.normal(size=5)}
+nodes += [h.make_node("GlobalAveragePool", [last], ["p"]), h.make_node("Flatten", ["p"], ["f"]),
+          h.make_node("Gemm", ["f", "v", "vb"], ["y"])]
+tensors = [onnx.numpy_helper.from_array(values.astype("float32"), name) for name, values in known.items()]
+ports = [h.make_tensor_value_info("x", 1, ["n", 3, 16, 16]), h.make_tensor_value_info("y", 1, ["n", 5])]
+model = h.make_model(h.make_graph(nodes, "g", ports[:1], ports[1:], tensors), ir_version=8,
+                     opset_imports=[h.make_opsetid("", 17)])
+onnx.save(onnx.shape_inference.infer_shapes(model), sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("first", ["main", "beside"])
+def test_of_two_convolutions_the_first_one_is_computed_with_the_sum(project: Project, first: str) -> None:
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), TWO_CONVOLUTIONS, "net.onnx", first)
+    row = the_row(project.run("--compilers=openvino", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "own"))
+    assert row["status"] == "supported", row["reason"]
+    assert not [flag for flag in row["flags"] if "sums as they are" in flag or "by approximation" in flag]
+    assert row["numbers"]["inside"] == 6 and row["numbers"]["worst_steps"] <= 0.51
+
+
 @pytest.fixture
 def row(project: Project) -> Mapping[str, Any]:
     """The row of OpenVINO's own w8a8 of these blocks."""

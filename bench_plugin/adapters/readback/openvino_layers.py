@@ -119,7 +119,6 @@ class Reader:
         self._numbers = numbers
         self._real: dict[tuple[str, int], str] = {}
         self._fused_sums = fused_sums
-        self._places: dict[str, int] = {}
         self._varying: set[str] = set()
         self._around: set[str] = set()  # the nodes of layers with a rounding inside
         self._makers: dict[tuple[str, int], str] = {}
@@ -129,8 +128,7 @@ class Reader:
         """Read every node of the model; ``wanted`` then has the tensors that have to be outputs, once each."""
         self.layers.complete = True
         nodes = list(model.get_ordered_ops())
-        for place, node in enumerate(nodes):
-            self._places[node.get_name()] = place
+        for node in nodes:
             inputs = (value.get_node().get_name() for value in node.input_values())
             if node.get_type_name() == "Parameter" or not self._varying.isdisjoint(inputs):
                 self._varying.add(node.get_name())
@@ -261,16 +259,15 @@ class Reader:
     def _is_fused(self, node: Any) -> bool:
         """Whether a FakeQuantize lies between a convolution and the sum that OpenVINO computes with it.
 
-        It then cuts values off and rounds nothing. Of two convolutions that are added the later one is computed so.
+        It then cuts values off and rounds nothing. Of two convolutions that are added the first one is computed so.
         """
         if not self._is_convolution(node):
             return False
         [behind] = self._sums(node)
-        other = next(
-            (one.get_node() for one in behind.input_values() if one.get_node().get_name() != node.get_name()), node
-        )
-        later = self._places[node.get_name()] > self._places[other.get_name()]
-        return later or not (other.get_type_name() == "FakeQuantize" and self._is_convolution(other))
+        first, second = (one.get_node() for one in behind.input_values())
+        other = second if first.get_name() == node.get_name() else first
+        both = other.get_type_name() == "FakeQuantize" and self._is_convolution(other)
+        return other is second or not both
 
     def _is_convolution(self, node: Any) -> bool:
         """Whether a FakeQuantize gives the result of a convolution to a sum alone."""

@@ -35,7 +35,7 @@ def summands(graph: Any) -> dict[str, bool]:
     """The integers of activations that are added to others, and whether each is rounded by a tool that adds in place.
 
     Such a tool computes a convolution into the place of the other summand and leaves out the rounding of its result;
-    of two convolutions that are added the later one is computed so. OpenVINO is one.
+    of two convolutions that are added the first one is computed so. OpenVINO is one (its originalLayersNames show it).
     """
     sums = _Sums(graph)
     return {node.output[0]: not sums.is_fused(node) for node in onnx_separated.activations(graph) if sums.of(node)}
@@ -56,13 +56,12 @@ class _Sums:
     def __init__(self, graph: Any) -> None:
         self._readers: dict[str, list[Any]] = {}
         self._makers: dict[str, Any] = {}
-        self._places: dict[str, int] = {}
         varying = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
-        for place, node in enumerate(graph.node):
+        for node in graph.node:
             for name in onnx_names.read_by(node):
                 self._readers.setdefault(name, []).append(node)
             for name in node.output:
-                self._makers[name], self._places[name] = node, place
+                self._makers[name] = node
             if not varying.isdisjoint(onnx_names.read_by(node)):
                 varying.update(node.output)
         self._varying = varying
@@ -80,19 +79,20 @@ class _Sums:
         if not self._is_convolution(quantised):
             return False
         [behind] = self.of(quantised)
-        for name in behind.input:
-            integers = self._makers[name].input[0] if self._made_by(name, "DequantizeLinear") else ""
-            if integers == quantised.output[0] or not self._made_by(integers, "QuantizeLinear"):
-                continue
-            if self._is_convolution(self._makers[integers]):
-                return self._places[quantised.output[0]] > self._places[integers]
-        return True
+        first, *_ = integers = [self._makers[name].input[0] for name in behind.input if self._is_real(name)]
+        others = [self._makers[one] for one in integers if one != quantised.output[0]]
+        both = any(self._is_convolution(other) for other in others)
+        return first == quantised.output[0] or not both
 
     def _is_convolution(self, node: Any) -> bool:
         """Whether a QuantizeLinear gives the result of a convolution to one sum alone."""
         readers = self._readers.get(node.output[0], [])
         alone = len(readers) == len(self.of(node)) == len(self._readers[readers[0].output[0]]) == 1
         return alone and self._made_by(node.input[0], "Conv")
+
+    def _is_real(self, name: str) -> bool:
+        """Whether a tensor is the real values of integers that a QuantizeLinear gives."""
+        return self._made_by(name, "DequantizeLinear") and self._made_by(self._makers[name].input[0], "QuantizeLinear")
 
     def _made_by(self, name: str, kind: str) -> bool:
         return name in self._makers and self._makers[name].op_type == kind
