@@ -298,7 +298,7 @@ def killed_in_layer(
 
 def compare_by_approximation(
     own: Mapping[str, float | None], actual: Mapping[str, float | None], table: Table = DEFAULTS, *,
-    integers: Collection[str] = (), unrounded: Collection[str] = (),
+    integers: Collection[str] = (), unrounded: Collection[str] = (), far: float | None = None,
 ) -> Comparison:  # fmt: skip
     """The verdict where nothing could be read back: the ratio of signal to noise of every output, in dB.
 
@@ -309,7 +309,8 @@ def compare_by_approximation(
     of ``integers``, outputs by their names in ``own``. An output that our own quantisation does not change, such as
     that of a file that is quantised already, is a mismatch where the tool's has less than ``approximation_db``.
     Where our own quantisation leaves operators ``unrounded`` that the tool may round, it is no lower limit: an output
-    that falls short of it, and is better than ``approximation_db``, has none.
+    that falls short of it, and is better than ``approximation_db``, has none. So has one that falls short by at most
+    ``far`` dB, where that is given: where a model chooses by its values, the inputs decide as much.
     """
     if not own or len(actual) < len(own):
         reason = f"{len(actual)} outputs to compare with the {len(own)} of our own quantisation"
@@ -347,6 +348,9 @@ def compare_by_approximation(
     reason = f"{name}: {theirs:.1f} dB, {worst:.1f} dB under our own quantisation of the same model ({ours:.1f} dB)"
     if unrounded and theirs > table.approximation_db:
         reason += f", which leaves {', '.join(sorted(unrounded))} in floating point"
+        return unverified(Unverified.NO_REFERENCE, reason, numbers)
+    if far is not None and worst <= far and theirs > table.approximation_db:
+        reason += f": more than {table.approximation_db:g} dB, and too little to prove a mistake ({far:g} dB)"
         return unverified(Unverified.NO_REFERENCE, reason, numbers)
     return Comparison(MISMATCH, reason, numbers)
 

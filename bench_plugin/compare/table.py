@@ -82,7 +82,8 @@ class Table:
     within one step, and no element more than ``quantised_steps`` steps off; where every layer
     is right, single steps of them may add up to ``quantised_sum`` times what the quantisation itself changes.
     ``approximation_db`` is how far the ratio
-    of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged. Of what a
+    of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged, and
+    ``approximation_far`` how far it has to lie under it to be a mistake: what lies between may be chance. Of what a
     converter wrote, ``converter_weights`` is the largest distance of a weight or a bias in steps, ``converter_reach``
     the least share of the integers on a side of zero that a weight has to use, ``converter_ranges`` the largest
     distance of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding,
@@ -120,6 +121,7 @@ class Table:
     quantised_steps: float = 3.0
     quantised_sum: float = 2.0
     approximation_db: float = 6.0
+    approximation_far: float = 12.0
     converter_weights: float = 0.501
     converter_reach: float = 0.25
     converter_ranges: float = 1.0

@@ -35,7 +35,7 @@ NUMBERS = (
     Number("tolerance_M", BY_ERROR, COMPUTED, "what M may reach"),
     Number("noise_E", BY_ERROR, COMPUTED, "E of runs that are right by construction at this precision"),
     Number("noise_M", BY_ERROR, COMPUTED, "M of those runs"),
-    Number("needed", (*BY_ERROR, OPERATOR), COMPUTED, "share of the tolerance that was used; above 1 is a mismatch"),
+    Number("needed", (*BY_ERROR, OPERATOR), COMPUTED, "share of the tolerance that was used; above 1 is no agreement"),
     Number("max_abs", BY_ERROR, COMPUTED, "largest absolute difference, in units of the output"),
     Number("max_rel", BY_ERROR, COMPUTED, "largest absolute difference / largest absolute value of the reference"),
     Number("cosine", BY_ERROR, COMPUTED, "cosine between output and reference"),
@@ -88,7 +88,7 @@ NUMBERS = (
     Number(
         "converter",
         COMPILED,
-        QUANTISED,
+        f"w16 {QUANTISED}",
         "quantised `constants`, `compared` with the file, `worst_steps` beyond what float32 may change",
     ),
     Number("whole_E", COMPILED, QUANTISED, "E of all layers together, unrounded, with the constants of the file"),

@@ -1,8 +1,9 @@
-"""TensorFlow 2.21.0 (TFLite): quantising an LSTM of Keras to integers kills the converter (SIGSEGV), as does any loop.
+"""TensorFlow 2.21.0 (TFLite): quantising an LSTM of Keras to integers kills the converter (SIGSEGV).
 
 Rule: TFLite's guide to post-training integer quantisation takes any model with a representative dataset; what cannot be
 quantised stays in float, or is an error.
-The calibrated model is right in float32. An LSTM that comes from ONNX through onnx2tf dies the same way.
+The calibrated model is right in float32. An LSTM that comes from ONNX through onnx2tf dies the same way. So does any
+loop whose body reads a value that it passes on unchanged, as the input sequence is: (a * b, b) dies, (a * b, b / 2) not.
 Upstream: https://github.com/tensorflow/tensorflow/issues/101050
 Needs tensorflow-cpu==2.21.0 with its Keras, and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """

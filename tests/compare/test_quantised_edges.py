@@ -407,6 +407,22 @@ def test_by_approximation_what_is_said() -> None:
     assert compare_by_approximation({"a": 40.0}, {"x": 33.5}, replace(DEFAULTS, approximation_db=7.0)).status == AGREE
 
 
+@pytest.mark.parametrize(
+    ("theirs", "status"), [(34.0, AGREE), (33.9, UNVERIFIED), (28.0, UNVERIFIED), (27.9, MISMATCH), (-np.inf, MISMATCH)]
+)
+def test_by_approximation_what_may_be_chance_has_no_reference(theirs: float, status: str) -> None:
+    found = compare_by_approximation({"a": 40.0}, {"x": theirs}, far=12.0)
+    assert found.status == status
+    if status == UNVERIFIED:
+        assert found.kind == Unverified.NO_REFERENCE
+        assert found.reason.endswith("(40.0 dB): more than 6 dB, and too little to prove a mistake (12 dB)")
+
+
+@pytest.mark.parametrize(("theirs", "status"), [(6.1, UNVERIFIED), (6.0, MISMATCH)])
+def test_by_approximation_what_is_hardly_better_than_zeros_is_a_mistake(theirs: float, status: str) -> None:
+    assert compare_by_approximation({"a": 16.5}, {"x": theirs}, far=12.0).status == status
+
+
 def test_by_approximation_our_own_quantisation_is_no_limit_where_it_rounds_less() -> None:
     assert compare_by_approximation({"y": 40.0}, {"y": 35.0}, unrounded={"LSTM"}).status == AGREE
     short = compare_by_approximation({"y": 40.0}, {"y": 30.0}, unrounded={"LSTM", "GRU"})

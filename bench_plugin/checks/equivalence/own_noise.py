@@ -64,7 +64,10 @@ def against(
     ours = signal_to_noise(plain.outputs, numbered(own.arrays), chosen, own=True)
     theirs = signal_to_noise(plain.outputs, numbered(ran.arrays), chosen)
     integers = [name for name, values in plain.outputs.items() if values.dtype.kind != "f"]
-    comparison = compare_by_approximation(ours, theirs, run.judge.table, integers=integers, unrounded=unrounded)
+    table = run.judge.table
+    comparison = compare_by_approximation(
+        ours, theirs, table, integers=integers, unrounded=unrounded, far=table.approximation_far
+    )
     truth = {"truth": "the unrounded model, by approximation"}
     return replace(comparison, numbers={**comparison.numbers, **truth})
 

@@ -137,7 +137,7 @@ NUMBERS = (
         "E / tolerance",
         "",
         lambda one: one.entry.needed,
-        "share of the tolerance that was used; above 1 is a mismatch",
+        "share of the tolerance that was used; above 1 is no agreement",
     ),
     Number("latency", "latency", "s", lambda one: median_seconds(one.entry), "median of the device's time"),
     Number("throughput", "inputs/s", "1/s", _throughput, "inferences in a second, closed loop"),
