@@ -80,6 +80,11 @@ def main(folder):
         NODE("GlobalAveragePool", ["b"], ["g"]), NODE("Flatten", ["g"], ["m"]), NODE("Gemm", ["m", "w", "d"], ["y"]),
     ]  # fmt: skip
     kernels = [weight("k", 8, 3, 3, 3, scale=0.3), weight("w", 8, 4), weight("d", 4)]
+    # A slope for each channel, which the axes behind it say, and one that mx2onnx would write.
+    for name, shape in (("sloped", (8, 1, 1)), ("slope", (8,))):
+        nodes = [NODE("PRelu", ["a", "s"], ["b"]) if node.op_type == "Relu" else node for node in convolved]
+        image = [port("x", TensorProto.FLOAT, ["n", 3, 14, 18])]
+        save(name, nodes, image, [*kernels, weight("s", *shape, scale=0.2)])
     save("dynamic", convolved, [port("x", TensorProto.FLOAT, ["n", 3, "height", "width"])], kernels)
     save(
         "nothing", [NODE("Gemm", ["x", "w", "b"], ["y"])], [], [weight("x", 1, 16), weight("w", 16, 4), weight("b", 4)]

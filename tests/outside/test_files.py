@@ -22,7 +22,7 @@ def test_export(bench_cell):
 def test_equivalence(bench_cell):
     bench_cell.verify()
 """
-SUPPORTED = ("ids", "external", "dynamic", "masked")
+SUPPORTED = ("ids", "external", "dynamic", "masked", "sloped")
 # File -> status, kind of unverified, stage, symptom, and what the reason says.
 OTHERS = {
     "beyond": (
@@ -39,6 +39,13 @@ OTHERS = {
         "check",
         "invalid-model",
         "onnx's checker: Graph must be in single static assignment (SSA)",
+    ),
+    "slope": (
+        "ERROR",
+        None,
+        "check",
+        "invalid-model",
+        "PRelu 'b': a slope of shape [8] cannot be broadcast to [?, 8, 14, 18]",
     ),
     "nothing": ("unverified", "not sensitive", "compare", None, "does not change over the inputs"),
     "unranked": ("unverified", "harness", "check", None, "input 'x', which declares no number of dimensions"),

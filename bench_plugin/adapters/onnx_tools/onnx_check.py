@@ -27,6 +27,7 @@ ADAPTER = {
 STANDARD_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64", "bfloat16")
+UNIDIRECTIONAL = 7  # the opset from which the slope of PRelu is broadcast to its input
 MASKING = 100.0  # what a mask is multiplied by, at least, so that a softmax leaves out what it masks
 # Operators whose output holds the same numbers as their first input, which are identifiers still.
 BOOL = 9  # the type as an attribute of Cast has it
@@ -48,8 +49,8 @@ class Adapter:
     def check(self, call: CheckCall) -> Reply:
         """The declaration of ``model.onnx``: opsets, IR, inputs, outputs, sizes, and the checker's objection if any.
 
-        Raises InvalidModel for what is no ONNX file, is truncated, has a cycle or the same name twice, or lacks its
-        external data.
+        Raises InvalidModel for what is no ONNX file, is truncated, has a cycle or the same name twice, lacks its
+        external data, or has a PRelu whose slope does not fit, which onnx's checker does not look at.
         """
         onnx = importlib.import_module("onnx")
         call.stage("check")
@@ -60,6 +61,7 @@ class Adapter:
         if _made_twice(model.graph):  # no tool can tell which of the two is meant
             raise InvalidModel("onnx's checker: %s" % objection)
         _check_cycles(model.graph)
+        _check_slopes(onnx, model)
         nodes = list(_nodes(model.graph))
         operators: dict[str, int] = {}
         for node in nodes:
@@ -143,6 +145,28 @@ def _made_twice(graph: Any) -> bool:
     made = [name for node in graph.node for name in node.output if name]
     made += {value.name for value in (*graph.input, *graph.initializer)}
     return len(set(made)) < len(made)
+
+
+def _check_slopes(onnx: Any, model: Any) -> None:
+    """Raises InvalidModel for a PRelu whose slope cannot be broadcast to its input, as it has to be from opset 7 on.
+
+    mx2onnx writes one number per channel, [C], which onnx's own evaluator takes for the channels all the same.
+    """
+    if onnx_names.opset(model) < UNIDIRECTIONAL or not any(node.op_type == "PRelu" for node in model.graph.node):
+        return
+    inferred = onnx.shape_inference.infer_shapes(model).graph
+    values = (*inferred.value_info, *inferred.input, *inferred.output)
+    known = {one.name: [dim.dim_value for dim in one.type.tensor_type.shape.dim] for one in values}
+    known.update({tensor.name: list(tensor.dims) for tensor in model.graph.initializer})
+    for node in model.graph.node:
+        given, slope = (known.get(name, []) for name in (*node.input, "", "")[:2])
+        if node.op_type != "PRelu" or not given or not slope:
+            continue
+        beside = zip(reversed(given), reversed(slope))
+        fits = len(slope) <= len(given) and all(own in (1, size) or not (own and size) for size, own in beside)
+        if not fits:
+            sizes = ", ".join(str(size or "?") for size in given)
+            raise InvalidModel(f"PRelu {node.output[0]!r}: a slope of shape {slope} cannot be broadcast to [{sizes}]")
 
 
 def _tables(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]]:
