@@ -214,7 +214,7 @@ def _made(rows: Mapping[str, Mapping[str, Any]], own: Mapping[str, Likeness]) ->
 
 def _missed(name: str, row: Mapping[str, Any]) -> str:
     where = f" at {row['site']}" if "site" in row else ""
-    return f"{name}{where} ({float(row['ratio']):.1g} tolerances off)"
+    return f"{name}{where} ({float(row['ratio']):.2g} tolerances off)"
 
 
 def _with_effect(actual: Array, before: Array, after: Array, sign: int) -> Array:

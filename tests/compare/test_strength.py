@@ -192,7 +192,7 @@ def test_the_reason_says_where_the_mistake_was_made() -> None:
     many = rows(a=True, b=True, input_ignored=False)
     many["input ignored"] |= {"site": "mask", "ratio": 0.25}
     assert rated(many, exact=False).reason == (
-        "not sensitive: this comparison would not notice input ignored at mask (0.2 tolerances off)"
+        "not sensitive: this comparison would not notice input ignored at mask (0.25 tolerances off)"
     )
 
 

@@ -128,11 +128,11 @@ def test_the_ratio_of_a_comparison_without_figures() -> None:
 
 def test_what_would_not_be_noticed_is_named_with_its_distance() -> None:
     rows = {
-        name: {"killed": False, "ratio": ratio} for name, ratio in (("mean output", 0.25), ("rows permuted", 0.031))
+        name: {"killed": False, "ratio": ratio} for name, ratio in (("mean output", 0.983), ("rows permuted", 0.031))
     }
     assert rated(rows, exact=True).reason == (
-        "not sensitive: this comparison would not notice mean output (0.2 tolerances off), "
-        "rows permuted (0.03 tolerances off)"
+        "not sensitive: this comparison would not notice mean output (0.98 tolerances off), "
+        "rows permuted (0.031 tolerances off)"
     )
 
 
