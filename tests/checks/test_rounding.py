@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType, SimpleNamespace
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pytest
 
-from bench_plugin.checks.equivalence import rounding
-from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
+from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, roundings
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge import ReferenceOutputs
 
 
 @pytest.mark.parametrize(
@@ -158,30 +156,3 @@ def test_how_far_a_run_is_from_the_unrounded_file(
     plain = {str(index): ONE for index in range(len(rounded))}
     runs = {f"out{index}": values for index, values in enumerate(actual)} | {"alt:out0": TWO}
     assert from_unrounded(plain, dict(zip("ab", rounded, strict=False)), runs) == pytest.approx(ratio)
-
-
-def test_constants_are_chosen_again_by_what_the_first_choice_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(3)
-    exact, changes = rng.standard_normal(40), 1e-3 * rng.standard_normal((3, 40))
-    changes[2] *= 0.01
-
-    def rounded_to(numbers: int) -> np.ndarray[Any, Any]:
-        taken = [bool(numbers >> place & 1) for place in range(3)]
-        return exact + changes[taken].sum(axis=0) + 0.9 * changes[2] * (taken[0] and taken[1])  # as if 2 was rounded
-
-    arrays = {"places:out0": np.arange(40), "exact:out0": exact}
-    arrays |= {f"{place}:out0": exact + change for place, change in enumerate(changes)}
-    rows = [{"name": name, "weight": True, "of": ""} for name in "abc"]
-    effects = SimpleNamespace(failure=None, arrays=arrays, meta={"prepare": {"constants": rows}})
-    monkeypatch.setattr(rounding.graph_tasks, "effects", lambda *_: None)
-    run = cast(Any, SimpleNamespace(model=SimpleNamespace(detections=None), obtain=lambda *_: effects, tasks=None))
-    found = cast(Any, SimpleNamespace(original=None))
-    ran = cast(Any, SimpleNamespace(arrays={"out0": rounded_to(3).reshape(5, 8)}))
-    plain = cast(Any, SimpleNamespace(outputs={"y": exact.reshape(5, 8)}))
-
-    def rounded(graph: str) -> ReferenceOutputs:
-        outputs = {"y": rounded_to(int(graph.rpartition("-")[2], 16)).reshape(5, 8)}
-        return cast(ReferenceOutputs, SimpleNamespace(outputs=outputs))
-
-    said = list(pointed(run, found, ran, plain, "w16", rounded))
-    assert said == [("w16+only-7", "3 of 3 constants"), ("w16+only-3", "2 of 3 constants, not c")]

@@ -265,9 +265,9 @@ class Reader:
             return False
         [behind] = self._sums(node)
         first, second = (one.get_node() for one in behind.input_values())
-        other = second if first.get_name() == node.get_name() else first
-        both = other.get_type_name() == "FakeQuantize" and self._is_convolution(other)
-        return other is second or not both
+        is_first = first.get_name() == node.get_name()
+        other = second if is_first else first
+        return is_first or other.get_type_name() != "FakeQuantize" or not self._is_convolution(other)
 
     def _is_convolution(self, node: Any) -> bool:
         """Whether a FakeQuantize gives the result of a convolution to a sum alone."""

@@ -59,10 +59,8 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
         within = judge_prequantised(plain.outputs, reference, ran, scales, inside.results, run.judge.table)
         if within.status != MISMATCH:
             run.log.flag(f"layers are compared within the model; compiled apart: {comparison.reason}")
-            apart, comparison = (
-                inside,
-                replace(within, numbers={**within.numbers, **inside.numbers, "whole_by": IN_PLACE}),
-            )
+            numbers = {**within.numbers, **inside.numbers, "whole_by": IN_PLACE}
+            apart, comparison = inside, replace(within, numbers=numbers)
     if apart and comparison.status != MISMATCH and comparison.numbers["whole_by"] == BY_DISTANCE:
         comparison, _ = _in_place(run, models, graph, apart.made, ran, comparison)
     if run.cell.graph == own_noise.DYNAMIC and graph.batch == 1 and comparison.status == UNVERIFIED:

@@ -86,12 +86,12 @@ def pointed(
     run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, graph: str,
     rounded: Callable[[str], ReferenceOutputs | Comparison],
 ) -> Iterator[tuple[str, str]]:  # fmt: skip
-    """The graph ``graph`` with those constants rounded that the outputs of the run point to, and these in words.
+    """The graphs, made of ``graph``, with those constants rounded that the outputs of the run point to, and in words.
 
     The first choice goes by what each constant changes alone, the next ones by what the choice before gives, which
-    ``rounded`` computes: the float64 reference of a graph by its name. None, with a flag of the cell where there is a
-    reason to tell, where nothing can be read from the outputs, or where no weight of a layer would be rounded: a tool
-    that leaves all of them as they are does not do what it was asked to.
+    ``rounded`` computes: the float64 reference of a graph by its name. There is none, with a flag of the cell where
+    there is a reason to tell, where nothing can be read from the outputs, or where no weight of a layer would be
+    rounded: a tool that leaves all of them as they are does not do what it was asked to.
     """
     if run.model.detections:
         return
