@@ -6,6 +6,8 @@ from typing import Dict, List, Optional
 
 from bench_plugin.agent.wire import Array
 
+OPERATOR = "bench_operator"  # an exception's attribute
+
 
 class Unsupported(Exception):
     """The tool itself says that it does not implement this."""
@@ -49,6 +51,16 @@ def symptom_of(error: BaseException) -> str:
     if isinstance(error, VersionSkew):
         return "version-skew"
     return "out-of-memory" if isinstance(error, MemoryError) else "exception"
+
+
+def converting(error: BaseException, operator: str) -> None:
+    """Say which operator of the model the tool was converting when it raised this; the message gets it in brackets."""
+    setattr(error, OPERATOR, operator)
+
+
+def converted_operator(error: BaseException) -> str:
+    """The operator that ``converting`` named; empty where nothing is known."""
+    return str(getattr(error, OPERATOR, ""))
 
 
 def type_names(error: BaseException) -> List[str]:

@@ -189,3 +189,14 @@ def told(text: str) -> str:
         return "%s%s\n%s" % (cause, place, text)
     useful = NATIVE.sub("", MLIR.sub("", first))
     return text if useful == text.partition("\n")[0] else "%s\n%s" % (useful, text)
+
+
+def at_operator(message: str, operator: str) -> str:
+    """The message, whose first line names the operator that was being converted, unless it does so by itself.
+
+    ``normalised`` (domain/texts/messages.py) leaves it out: with one cause a tool fails at different operators.
+    """
+    first, newline, rest = message.partition("\n")
+    if not operator or re.search(r"\b%s\b" % re.escape(operator), first):
+        return message
+    return "%s (while converting %s)%s%s" % (first, operator, newline, rest)

@@ -12,7 +12,15 @@ import traceback
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Type
 
 from bench_plugin.agent import causes, modules, refusals, wire
-from bench_plugin.agent.adapter import InvalidModel, Reply, Unsupported, VersionSkew, symptom_of, type_names
+from bench_plugin.agent.adapter import (
+    InvalidModel,
+    Reply,
+    Unsupported,
+    VersionSkew,
+    converted_operator,
+    symptom_of,
+    type_names,
+)
 from bench_plugin.agent.channel import Channel, Closed
 from bench_plugin.agent.contract import OPERATIONS, Call, Malformed, Place, record_of
 from bench_plugin.agent.deployed import Deploy, Deployed, InferenceError
@@ -327,6 +335,7 @@ def _message(error: BaseException) -> str:
 
     A key that is not there says less than the error that was made of it.
     """
+    operator = next(filter(None, map(converted_operator, causes.chain(error))), "")
     seen = set()  # an exception may be a cause of its own cause
     while error.__cause__ is not None and not isinstance(error, (Unsupported, InvalidModel, VersionSkew)):
         if id(error) in seen or isinstance(error.__cause__, LookupError):
@@ -334,7 +343,7 @@ def _message(error: BaseException) -> str:
         seen.add(id(error))
         error = error.__cause__
     text = ANSI.sub("", _text(error)).strip()
-    return causes.told(text) or type(error).__name__
+    return causes.at_operator(causes.told(text) or type(error).__name__, operator)
 
 
 def _text(error: BaseException) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from bench_plugin.agent.adapter import InvalidModel, NotProvided, Reply, Unsupported
+from bench_plugin.agent.adapter import InvalidModel, NotProvided, Reply, Unsupported, converting
 from bench_plugin.agent.contract import ORIGINAL, QDQ, CompileCall, RunCall, Target, processors
 from bench_plugin.agent.toolkit import contractions, programs, samples, versions
 
@@ -70,6 +73,8 @@ EXACT = dict.fromkeys(
 PRECISIONS = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 FLOATS = {1: "fp32", 10: "fp16", 11: "fp64", 16: "bf16"}  # by the number of ONNX's element type
 BYTES = {"int4": "int8", "uint4": "uint8", "int2": "int8", "uint2": "uint8"}  # what holds a number of fewer bits
+FAILED = re.compile(r"^Error converting operator (\w+),", re.MULTILINE)  # printed in front of the exception
+NODE = re.compile(r"Node (\S+) cannot handle")
 START = "crti.o"  # what a C library begins every shared library with
 
 
@@ -108,7 +113,7 @@ class Adapter:
         call.stage("compile")
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            module = frontend.from_onnx(model, shape_dict=shapes)
+            module = _imported(frontend, model, shapes)
         types, sums = _types(tvm, module)
         placement = contractions.placed(_counts(types))
         effective = _effective(call.precision, types, _floats(model.graph) if call.graph == ORIGINAL else set())
@@ -227,6 +232,24 @@ def _loaded(onnx: Any, path: str) -> Any:
         return onnx.load(path)
     except error as cause:
         raise InvalidModel(str(cause)) from cause
+
+
+def _imported(frontend: Any, model: Any, shapes: dict[str, list[int]] | None) -> Any:
+    """The module that the frontend makes of a model; its errors get the operator, which it prints or has the name of."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(said):
+            return frontend.from_onnx(model, shape_dict=shapes)
+    except Exception as error:
+        operators = FAILED.findall(said.getvalue())
+        named = NODE.match(str(error))
+        if named:
+            operators += [node.op_type for node in model.graph.node if node.name == named[1]]
+        if operators:
+            converting(error, operators[-1])
+        raise
+    finally:
+        print(said.getvalue(), end="")
 
 
 def _target(tvm: Any, target: Target) -> dict[str, Any]:

@@ -7,10 +7,12 @@ import importlib
 import io
 import os
 import re
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.frameworks import onnx_simplifier
+from bench_plugin.agent.adapter import converting
 from bench_plugin.agent.contract import Port
 from bench_plugin.agent.toolkit import samples, versions
 
@@ -31,6 +33,7 @@ DRY_RUN_IMAGES = "calibration_image_sample_data_20x128x128x3_float32.npy"
 OUTPUT_LAYOUT = (
     "onnx2tf: outputs of three to five dimensions come channels last; they are put back as the file declares"
 )
+MODULE = re.compile(r"onnx2tf/ops/(\w+)\.py")  # in a traceback: it has one module per operator
 ESCAPES = re.compile(r"\x1b\[\d*m")  # colours of onnx2tf's messages
 
 
@@ -87,7 +90,10 @@ def layout_options(ports: Sequence[Port]) -> dict[str, list[str]]:
 
 @contextlib.contextmanager
 def _inside(folder: str) -> Iterator[None]:
-    """Change to this folder. Raises RuntimeError with onnx2tf's output where it prints an error and exits."""
+    """Change to this folder. Raises RuntimeError with onnx2tf's output where it prints an error and exits.
+
+    Its errors say which operator was being converted.
+    """
     before, said = os.getcwd(), io.StringIO()
     os.chdir(folder)
     try:
@@ -97,7 +103,18 @@ def _inside(folder: str) -> Iterator[None]:
         lines = [line for line in ESCAPES.sub("", said.getvalue()).splitlines() if line.strip()]
         errors = [line.partition("ERROR:")[2].strip() for line in lines if "ERROR:" in line]
         # Behind the cause comes what one may try.
-        raise RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0]) from None
+        failed = RuntimeError((errors or lines or [f"onnx2tf exited with {exit_.code}"])[0])
+        _name_operator(failed, said.getvalue())
+        raise failed from None
+    except Exception as error:
+        _name_operator(error, traceback.format_exc())
+        raise
     finally:
         os.chdir(before)
         print(said.getvalue())
+
+
+def _name_operator(error: Exception, trace: str) -> None:
+    modules = MODULE.findall(trace)
+    if modules:
+        converting(error, modules[-1])

@@ -58,6 +58,8 @@ TOKEN = re.compile(
 # Lists of what is left of numbers and of lists of numbers.
 NESTED = re.compile(r"([\[({])\s*(?:[\[({]#[\])}]|#)(?:\s*[,;]\s*(?:[\[({]#[\])}]|#))*\s*,?\s*([\])}])")
 LOCATION = re.compile(r"(?<!\w)loc\(")
+# Which operator a tool was converting (agent/causes.py): with one cause it fails at different ones.
+OPERATOR = re.compile(r" \(while converting \w+\)")
 
 
 def useful_line(text: str) -> str:
@@ -81,7 +83,7 @@ def normalised(text: str, names: Collection[str] = ()) -> str:
     in them everywhere.
     """
     line = useful_line(text) or NOTHING
-    line = _unnamed(_without_locations(line), names)
+    line = _unnamed(_without_locations(OPERATOR.sub("", line)), names)
     for _ in range(PASSES):
         again = re.sub(r"\s+", " ", NESTED.sub(r"\1#\2", TOKEN.sub(_replaced, line))).strip()
         if again == line:
