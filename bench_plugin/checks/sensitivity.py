@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import MISMATCH, Comparison
-from bench_plugin.domain.outcome import Outcome, Stage, Unverified
+from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs
@@ -24,9 +24,14 @@ def insensitive(
         return None
     mutants = run.mutants(file, inputs)
     if mutants.failure:
-        reason = f"mutants could not be run: {mutants.failure.message}"
-        return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
+        return without_mutants(run, mutants.failure)
     return noted(run, measured(mutants))
+
+
+def without_mutants(run: CellRun, failure: Failure) -> Outcome:
+    """The outcome of a cell that agrees and whose mutants failed: that it would notice an error is not known."""
+    reason = f"mutants could not be run: {failure.message}"
+    return run.log.unverified(Unverified.HARNESS, reason, stage=Stage.BUILD)
 
 
 def noted(run: CellRun, found: Strength) -> Outcome | None:

@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -234,8 +234,8 @@ def _loaded(onnx: Any, path: str) -> Any:
         raise InvalidModel(str(cause)) from cause
 
 
-def _imported(frontend: Any, model: Any, shapes: dict[str, list[int]] | None) -> Any:
-    """The module that the frontend makes of a model; its errors get the operator, which it prints or has the name of."""
+def _imported(frontend: Any, model: Any, shapes: Mapping[str, Sequence[int | str]] | None) -> Any:
+    """The module that the frontend makes of a model; its errors get the operator, which it prints."""
     said = io.StringIO()
     try:
         with contextlib.redirect_stdout(said):

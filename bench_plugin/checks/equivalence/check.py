@@ -28,13 +28,13 @@ from bench_plugin.checks.equivalence import comparing, own_noise, prequantised, 
 from bench_plugin.checks.equivalence.fast_math import with_exact
 from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
-from bench_plugin.checks.sensitivity import insensitive, noted
+from bench_plugin.checks.sensitivity import insensitive, noted, without_mutants
 from bench_plugin.compare.precision import WRONG
 from bench_plugin.compare.strength import Strength, rated
 from bench_plugin.compare.table import Kind, kind_of
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.cell import Cell, Check
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Unverified
+from bench_plugin.domain.outcome import Failure, Outcome, Status, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import OWN, ReferenceOutputs, unchanged
@@ -293,8 +293,7 @@ class Equivalence:
         rows = dict(layers)
         mutants = run.mutants(found.file, found.inputs)
         if mutants.failure:
-            reason = f"mutants could not be run: {mutants.failure.message}"
-            return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
+            return without_mutants(run, mutants.failure)
         if found.subject.meta.get("output_scales"):
             rows |= prequantised.structure_mutants(run, found, plain, ran, mutants)
         else:

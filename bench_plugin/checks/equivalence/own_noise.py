@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
-from bench_plugin.checks.sensitivity import noted
+from bench_plugin.checks.sensitivity import noted, without_mutants
 from bench_plugin.compare.quantised import compare_by_approximation
 from bench_plugin.compare.strength import Strength
 from bench_plugin.compare.verdict import Comparison, unverified
-from bench_plugin.domain.outcome import Failure, Outcome, Stage, Unverified
+from bench_plugin.domain.outcome import Failure, Outcome, Unverified
 from bench_plugin.domain.precision import WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import ReferenceOutputs
@@ -86,8 +86,7 @@ def insensitive(
     """The outcome of a row by approximation that would agree with a wrong model too; None where it would not."""
     mutants = run.mutants(found.file, found.inputs)
     if mutants.failure:
-        reason = f"mutants could not be run: {mutants.failure.message}"
-        return run.log.unverified(Unverified.NOT_SENSITIVE, reason, stage=Stage.BUILD)
+        return without_mutants(run, mutants.failure)
     measured = strength(run, models, found, plain, ran, mutants, run.log.numbers["own_sqnr_db"])
     if measured.reason and run.log.numbers.get("whole_E") is not None:
         measured = replace(measured, reason=f"{measured.reason}; {OTHERWISE}")
