@@ -91,6 +91,8 @@ class Table:
     tool that rounds weights in a way that is not known, the result may be ``unknown_rounding`` times as far from the
     unrounded file as rounded weights are, before it is wrong. The error of a run is that of a mistake where the cosine
     between it and the effect of the mistake is ``alike`` or more, and one is at most ``alike_size`` times the other.
+    A layer in float16 or bfloat16 within its model may be off by ``narrow_k`` times its noise, and by the share
+    ``narrow_floor`` of the floor of its precision.
     """
 
     rows: Mapping[str, Row] = field(
@@ -128,6 +130,8 @@ class Table:
     converter_whole: float = 2e-2
     converter_exact: float = 1e-4
     unknown_rounding: float = 1.5
+    narrow_k: float = 2.0
+    narrow_floor: float = 0.25
     alike: float = 0.95
     alike_size: float = 1.1
 
@@ -137,6 +141,14 @@ class Table:
         Raises KeyError for a precision that the table does not have.
         """
         return self.rows["fp32-loose" if loose and precision == "fp32" else precision]
+
+    def of_layers(self) -> Table:
+        """The table for single layers: their noise is that of a few roundings, which tools hardly differ in."""
+        rows = {
+            name: replace(row, k=min(row.k, self.narrow_k), floor=row.floor * self.narrow_floor)
+            for name, row in self.rows.items()
+        }
+        return replace(self, rows=rows)
 
 
 DEFAULTS = Table()

@@ -15,6 +15,7 @@ VERDICTS = (*BY_ERROR, QUALITY)
 ALL = "all"
 COMPUTED = "fp32 fp16 bf16 w16, graph weights"  # judged by E and M against a float64 reference
 QUANTISED = "w8a8 w8a8-dyn w8 w4 w4a8 int4 uint4 int2 uint2"  # judged in steps of their scales, unless only weights
+LAYERED = f"fp16 bf16 {QUANTISED}"  # judged layer by layer, where that is needed
 REDUCED = "all but fp32"
 
 
@@ -68,16 +69,16 @@ NUMBERS = (
         "`parameters` (all initializers, also of shapes), `other_operations`, `lower_bound` (docs/needs.md)",
     ),
     Number("approximation", COMPILED, REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
-    Number("layers", COMPILED, QUANTISED, "layers that were compared one by one"),
-    Number("layer_inputs", COMPILED, QUANTISED, "inputs on which layers were compared; of large ones the first few"),
-    Number("layers_wrong", COMPILED, QUANTISED, "how many of them are wrong"),
+    Number("layers", COMPILED, LAYERED, "layers that were compared one by one"),
+    Number("layer_inputs", COMPILED, LAYERED, "inputs on which layers were compared; of large ones the first few"),
+    Number("layers_wrong", COMPILED, LAYERED, "how many of them are wrong"),
     Number("worst_steps", COMPILED, QUANTISED, "largest distance from a layer's unrounded result, in steps if any"),
     Number(
         "per_layer",
         COMPILED,
-        QUANTISED,
+        LAYERED,
         "of every layer: `within`, `largest_steps`, `exception`, `undefined` (elements without a defined result); or "
-        "its `E`, and `noise_E` by one rounding of its inputs where that was needed",
+        "its `E`, and `noise_E` by one rounding of its inputs where that was needed, or in fp16 and bf16 by its own",
     ),
     Number(
         "inside",
@@ -117,7 +118,7 @@ NUMBERS = (
     Number(
         "whole_by",
         COMPILED,
-        QUANTISED,
+        LAYERED,
         "what shows that no layer is missing: stable inputs, layers in place, or distance from the quantised graph",
     ),
     Number("inputs", (QUALITY,), ALL, "images of the test set"),

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, low_bits_graphs, qonnx_files
-from bench_plugin.adapters.onnx_tools.separated import onnx_separated, onnx_summands, onnx_unrounded
-from bench_plugin.adapters.onnx_tools.shared import onnx_bounded, onnx_names, onnx_sizing, onnx_tied
+from bench_plugin.adapters.onnx_tools.separated import onnx_separated, onnx_summands, onnx_taken, onnx_unrounded
+from bench_plugin.adapters.onnx_tools.shared import onnx_bounded, onnx_names, onnx_sizes, onnx_sizing, onnx_tied
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import QDQ, LayersCall, PrepareCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -22,8 +22,8 @@ ADAPTER = {
     "distribution": "onnxruntime",
     "operations": ["prepare", "layers"],
     "uses": [
-        "onnx_bounded", "onnx_names", "onnx_separated", "onnx_summands", "onnx_unrounded", "onnx_sizing", "onnx_tied",
-        "low_bits", "low_bits_graphs", "qonnx_files",
+        "onnx_bounded", "onnx_names", "onnx_separated", "onnx_sizes", "onnx_summands", "onnx_taken", "onnx_unrounded",
+        "onnx_sizing", "onnx_tied", "low_bits", "low_bits_graphs", "qonnx_files",
     ],
     "errors": [{"package": "onnx"}, {"package": "onnxruntime"}],
 }  # fmt: skip
@@ -86,23 +86,30 @@ class Adapter:
 
         ``unrounded.onnx`` is ``layers.onnx`` whose results are clamped and not rounded.
         ``layers`` names the activations in the order of the outputs. With ``fused_sums`` summands are none of them.
+        A ``floating`` file is taken apart at what its contractions take, and nothing of it is rounded; with
+        ``in_bfloat16`` what lies between its layers is handed over so.
         """
         call.stage("build")
         onnx = importlib.import_module("onnx")
         given = call.files["model.onnx"]
         exposed, separate, exact = (call.path(name) for name in ("exposed.onnx", "layers.onnx", "unrounded.onnx"))
         bound = onnx_separated.bound(onnx, onnx_names.loaded(onnx, given), call.binding)
-        inside = onnx_summands.summands(bound.graph) if call.fused_sums else {}
-        model, names = onnx_separated.exposed(onnx, bound, inside)
+        inside = onnx_summands.summands(bound.graph) if call.fused_sums and not call.floating else {}
+        ends = onnx_taken.ends(onnx, bound, fused_sums=call.fused_sums) if call.floating else []
+        own = {value.name for value in bound.graph.output}
+        onnx_sizes.declare(onnx, bound, [name for name in ends if name not in own])
+        model, names = onnx_separated.exposed(onnx, bound, inside, ends)
+        if call.in_bfloat16:
+            onnx_taken.in_bfloat16(onnx, model, [name for name in names if name not in own])
         onnx.save(model, exposed)
-        apart = onnx_separated.separated(onnx, bound, inside)
+        apart = onnx_separated.separated(onnx, bound, inside, ends)
         onnx.save(apart, separate)
         meta: dict[str, object] = {
             "layers": names, "inputs": [_described(onnx, value) for value in apart.graph.input],
             "outputs": [_described(onnx, value) for value in apart.graph.output],
             "inside": len(inside), "dynamic": onnx_summands.rounded_inside(apart, names, inside),
         }  # fmt: skip
-        onnx.save(onnx_unrounded.unrounded(onnx, apart, inside), exact)
+        onnx.save(apart if call.floating else onnx_unrounded.unrounded(onnx, apart, inside), exact)
         return Reply(meta, files={"exposed.onnx": exposed, "layers.onnx": separate, "unrounded.onnx": exact})
 
 

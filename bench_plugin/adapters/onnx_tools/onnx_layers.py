@@ -76,7 +76,7 @@ class Adapter:
         """Results ``<mutant>:out0`` ... of mutants of some contractions and norms, each with its output's number."""
         call.stage("reference")
         onnx = importlib.import_module("onnx")
-        model = onnx_float64.promoted(onnx, onnx.load(call.files["unrounded.onnx"]))
+        model = onnx_float64.promoted(onnx, onnx.load(call.files["unrounded.onnx"]), narrow=True)
         numbers = {value.name: index for index, value in enumerate(model.graph.output)}
         given = {name: values[: call.samples] for name, values in call.inputs.items()}
         arrays = {}
@@ -274,7 +274,7 @@ def _evaluated(onnx: Any, model: Any, given: Mapping[str, Any]) -> Any:
     own = {name: values for name, values in given.items() if name in evaluator.input_names}
     if set(own) != set(evaluator.input_names):
         return None
-    own = {name: x.astype("float64") if x.dtype.name == "float32" else x for name, x in own.items()}
+    own = {name: onnx_float64.doubled(x) for name, x in own.items()}
     count = len(next(iter(own.values())))
     rows: Sequence[Any] = [evaluator.run(None, {name: x[i] for name, x in own.items()})[0] for i in range(count)]
     return numpy.stack(rows)

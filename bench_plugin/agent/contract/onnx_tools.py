@@ -90,6 +90,7 @@ class EmulateCall(Call):
     sums: only this precision, fp32, fp16, bf16 or own, whose terms are summed in its type as well, as
         ``<precision>-sums``. What these lose is drawn at random; of a file that chooses between nearly equal numbers,
         as by ArgMax, there are further draws: ``<precision>-sums-1`` ....
+    only: the only emulation to compute, one of those above; all of them where it is empty.
     """
 
     operation = "emulate"
@@ -97,6 +98,7 @@ class EmulateCall(Call):
     samples: int
     batched: bool
     sums: str = ""
+    only: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,17 +135,22 @@ class PrepareCall(Call):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LayersCall(Call):
-    """Split a QDQ file into its layers.
+    """Split a file into its layers: a QDQ file at its integers, one in floating point at what contractions take.
 
     binding: sizes of symbolic dimensions.
     fused_sums: whether what is added to something stays inside the layers that take it. A tool that adds in place, or
         that computes a layer and the sum behind it as one, runs another way where it has to hand a summand over.
+    floating: whether the file computes in floating point.
+    in_bfloat16: whether what lies between the layers of such a file is handed over in bfloat16, which a tool that
+        computes in it may round an output in float32 less than what it keeps to itself.
     """
 
     operation = "layers"
 
     binding: Mapping[str, int]
     fused_sums: bool = False
+    floating: bool = False
+    in_bfloat16: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -24,7 +24,7 @@ from typing import Any
 from bench_plugin.checks import emulating
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels, keeps_symbols
 from bench_plugin.checks.compiled.twice import asked, nondeterministic
-from bench_plugin.checks.equivalence import comparing, own_noise, prequantised, quantised, stored
+from bench_plugin.checks.equivalence import comparing, narrow, own_noise, prequantised, quantised, stored
 from bench_plugin.checks.equivalence.fast_math import with_exact
 from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
@@ -161,7 +161,7 @@ class Equivalence:
         if comparison.status == MISMATCH and overflows:
             reason = f"range: {precision} overflows between the layers, in the emulation too: {comparison.reason}"
             return unverified(Unverified.ILL_CONDITIONED, reason, comparison.numbers)
-        return comparison
+        return narrow.settled(run, self._models, found, ran, comparison, precision)
 
     def _rounded(
         self, run: CellRun, found: Compiled, ran: Done, plain: ReferenceOutputs, reference: Done | None
@@ -261,11 +261,14 @@ class Equivalence:
         layers = run.log.numbers.get("mutants")
         if run.cell.types.quantised and layers:  # of the layers, by their own rule
             return self._layers_sensitive(run, found, plain, ran, layers)
+        if narrow.in_place(run):
+            return noted(run, narrow.strength(run))
 
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:
                 right = self._emulated_outputs(run, found) if reduced else None
-                return run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced, right=right)
+                found_one = run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced, right=right)
+                return narrow.sharper(run, self._models, found, ran, found_one, _computed_precision(run, found))
             scales = found.subject.meta.get("output_scales") or [None] * len(plain.outputs)
             return run.judge.strength_in_steps(plain, mutants, list(scales))
 

@@ -63,6 +63,18 @@ class Layers:
         return replace(self, results=results)
 
 
+@dataclass(frozen=True)
+class Exposed:
+    """The run ``done`` of a model with its ``tensors`` [N, ...] between its layers as outputs, by name.
+
+    It is not ``faithful`` where the model gives another result than without them.
+    """
+
+    done: Done
+    tensors: Mapping[str, Any]
+    faithful: bool
+
+
 def of_graph(run: CellRun, models: CompiledModels, graph: Subject) -> Layers | None:
     """The layers of a pre-quantised model, compiled by the same tool and run on the integers of the reference.
 
@@ -141,25 +153,33 @@ def _with_fused_sums(run: CellRun, models: CompiledModels, graph: Subject, ran: 
 
 
 def _exposed(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, ran: Done) -> Layers | str:
-    """The layers of ``apart`` within the model, whose integers are outputs; a text says why there are none."""
+    """The layers of ``apart`` within the model, whose tensors are outputs; a text says why there are none."""
+    names = list(apart.meta["layers"]["layers"])
+    found = ran_exposed(run, models, graph, apart, ran)
+    if isinstance(found, str):
+        return found
+    inputs = graph_tasks.layer_by_layer(graph, apart, found.done, found.tensors).inputs
+    exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, apart, inputs))
+    if exact.failure:
+        return f"the layers have no float64 reference: {_why(exact.failure)}"
+    results = replace(_named(names, exact, found.done), dynamic=frozenset(apart.meta["layers"]["dynamic"]))
+    return Layers(results, apart, inputs, found.faithful, apart.meta["layers"]["inside"])
+
+
+def ran_exposed(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, ran: Done) -> Exposed | str:
+    """The run of a model whose tensors between its layers are outputs; a text says why there is none."""
     names, limits = list(apart.meta["layers"]["layers"]), models.limits(run)
     exposed = graph_tasks.all_at_once(graph, apart)
     done = run.obtain("layers", models.compile_tasks.compile(run.cell, exposed, limits))
     if not done.failure:
         done = run.obtain("layers", models.compile_tasks.run(run.cell, exposed, done, limits))
     if done.failure:
-        return f"the model with all integers as outputs does not run: {_why(done.failure)}"
+        return f"the model with its tensors as outputs does not run: {_why(done.failure)}"
     found = list(numbered(done.arrays).values())
-    integers, rest = dict(zip(names, found, strict=False)), iter(found[len(names) :])
-    inputs = graph_tasks.layer_by_layer(graph, apart, done, integers).inputs
-    exact = run.obtain("evaluate", layer_tasks.unrounded(run.tasks, run.model, apart, inputs))
-    if exact.failure:
-        return f"the layers have no float64 reference: {_why(exact.failure)}"
-    own = [integers[row["name"]] if row["name"] in integers else next(rest) for row in graph.outputs]
+    tensors, rest = dict(zip(names, found, strict=False)), iter(found[len(names) :])
+    own = [tensors[row["name"]] if row["name"] in tensors else next(rest) for row in graph.outputs]
     outputs = {f"out{index}": values for index, values in enumerate(own)}
-    results = replace(_named(names, exact, done), dynamic=frozenset(apart.meta["layers"]["dynamic"]))
-    faithful = _faithful(run, ran, outputs)
-    return Layers(results, apart, inputs, faithful, apart.meta["layers"]["inside"])
+    return Exposed(done, tensors, _faithful(run, ran, outputs))
 
 
 def compared(run: CellRun, found: Layers) -> tuple[Layers, Comparison]:

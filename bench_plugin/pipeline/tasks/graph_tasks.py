@@ -60,12 +60,17 @@ def effects(tasks: Tasks, model: Model, subject: Subject, graph: str) -> Task:
     return Task(Stage.BUILD, "onnx_effects", (call,), parts, limits, subject.files)
 
 
-def layers(tasks: Tasks, model: Model, subject: Subject, *, fused_sums: bool = False) -> Task:
+def layers(
+    tasks: Tasks, model: Model, subject: Subject, *, fused_sums: bool = False, floating: bool = False,
+    in_bfloat16: bool = False,
+) -> Task:  # fmt: skip
     """A QDQ file split into layers: one file with all layers side by side, and one that exposes all integers.
 
-    With ``fused_sums`` what is added to something stays inside the layers that take it.
+    With ``fused_sums`` what is added to something stays inside the layers that take it. Of a ``floating`` file it is
+    what contractions take that is exposed, and with ``in_bfloat16`` it is an output of that type.
     """
-    call = CallSpec("layers", {"binding": dict(subject.binding)} | ({"fused_sums": True} if fused_sums else {}))
+    ways = {"fused_sums": fused_sums, "floating": floating, "in_bfloat16": in_bfloat16}
+    call = CallSpec("layers", {"binding": dict(subject.binding), **{name: True for name, on in ways.items() if on}})
     limits = tasks.limits(model, "onnx_graphs")
     return Task(Stage.BUILD, "onnx_graphs", (call,), {"file": subject.origin}, limits, subject.files)
 
@@ -96,11 +101,21 @@ def layer_by_layer(subject: Subject, apart: Done, reference: Done, integers: Arr
 
 
 def all_at_once(subject: Subject, apart: Done) -> Subject:
-    """A QDQ file whose integers are outputs too, before its own; it takes the inputs of the file one by one."""
+    """A file whose tensors between layers are outputs too, before its own; it takes the inputs of the file one by one.
+
+    Its symbolic sizes are bound.
+    """
     files = {"model.onnx": apart.given["exposed.onnx"]}
-    outputs = [*apart.meta["layers"]["outputs"], *subject.outputs]
-    described = [{**row, "layout": ""} for row in subject.described]
+    made = list(apart.meta["layers"]["outputs"])
+    outputs = [*made, *(row for row in subject.outputs if row["name"] not in {one["name"] for one in made})]
+    described = [
+        {**row, "layout": "", "shape": [_bound(size, subject) for size in row["shape"]]} for row in subject.described
+    ]
     return Subject(f"{apart.key}:exposed", files, described, outputs, {}, "", subject.inputs.one_by_one())
+
+
+def _bound(size: int | str, subject: Subject) -> int:
+    return subject.binding.get(size, 1) if isinstance(size, str) else size
 
 
 def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Task:
@@ -121,6 +136,21 @@ def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done, *, sums: 
     parts = {"file": subject.origin, **subject.inputs.parts}
     limits = tasks.limits(model, "onnx_emulate")
     return Task(Stage.REFERENCE, "onnx_emulate", (call,), parts, limits, subject.files, affinity=subject.origin)
+
+
+def emulate_layers(
+    tasks: Tasks, model: Model, apart: Done, inputs: InputSet, kind: str, *, sums: bool = False
+) -> Task:  # fmt: skip
+    """The results ``<kind>:out0`` ... of the layers of a file in floating point, for what ``inputs`` give each of them.
+
+    ``kind`` is fp16, bf16 or own, the rounding of every result inside. With ``sums`` terms are added in its type, too.
+    """
+    count = min(len(values) for values in inputs.arrays().values())
+    meta = {"batched": False, "samples": count, "sums" if sums else "only": kind}
+    call = CallSpec("emulate", meta, inputs.arrays)
+    parts = {"file": apart.key, **inputs.parts}
+    files = {"model.onnx": apart.given["layers.onnx"]}
+    return Task(Stage.REFERENCE, "onnx_emulate", (call,), parts, tasks.limits(model, "onnx_emulate"), files)
 
 
 def facts(tasks: Tasks, model: Model, file: OnnxFile) -> Task:

@@ -1,8 +1,8 @@
-"""Quantised graphs taken apart: what one layer gives another as outputs, and as inputs of every layer, too."""
+"""Graphs taken apart: what one layer gives another as outputs, and as inputs of every layer, too."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits
@@ -56,12 +56,15 @@ def bound(onnx: Any, model: Any, binding: Mapping[str, int]) -> Any:
     return model
 
 
-def exposed(onnx: Any, given: Any, inside: Collection[str] = ()) -> tuple[Any, list[str]]:
+def exposed(
+    onnx: Any, given: Any, inside: Collection[str] = (), ends: Sequence[str] = ()
+) -> tuple[Any, list[str]]:  # fmt: skip
     """A copy of the model with what lies between its layers as outputs, in front of its own, and the names of these.
 
     That are the integers of every activation but those ``inside``. Those of fewer than eight bits are cast to eight,
     which every runtime can hand over, as <name>_wide. Of activations that are quantised as the model runs it is also
     what was quantised, and the scale and the zero point. Outputs that are computed in floating point end a layer, too.
+    Of a file in floating point it is what ends a layer by ``ends``.
     """
     model = onnx.ModelProto()
     model.CopyFrom(given)
@@ -71,18 +74,21 @@ def exposed(onnx: Any, given: Any, inside: Collection[str] = ()) -> tuple[Any, l
     made = [name for name in _between(model.graph) if name in types and name not in inside]
     names = [name for name in made if dynamic or types[name].type.tensor_type.shape.dim]  # no layer is a single number
     names += [name for name in _computed(model.graph) if name not in names]
+    names = [name for name in ends if name in types] or names
     del model.graph.output[:]
     model.graph.output.extend([_wide(onnx, model.graph, types[name]) for name in names])
     model.graph.output.extend([value for value in own if value.name not in names])
     return model, names
 
 
-def separated(onnx: Any, model: Any, inside: Collection[str] = ()) -> Any:
+def separated(onnx: Any, model: Any, inside: Collection[str] = (), ends: Sequence[str] = ()) -> Any:
     """All layers side by side in one graph, with what lies between them but ``inside`` as inputs and as outputs.
+
+    Of a file in floating point they end at ``ends``.
 
     The nodes between two quantisations stay as they were, so that a tool fuses them as before.
     """
-    apart, names = exposed(onnx, model, inside)
+    apart, names = exposed(onnx, model, inside, ends)
     given = dict(zip(names, apart.graph.output))
     types = typed(onnx, model)
     del apart.graph.output[len(names) :]

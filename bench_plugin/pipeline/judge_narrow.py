@@ -1,0 +1,110 @@
+"""The judge of layers in float16 or bfloat16: each one by the noise of its own roundings, within the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bench_plugin.compare.noise import Noise, larger, measure_noise
+from bench_plugin.compare.strength import FAR
+from bench_plugin.compare.table import Table
+from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, compare, unverified
+from bench_plugin.domain.outcome import Unverified
+from bench_plugin.pipeline.judge_quantised import IN_PLACE, numbered
+from bench_plugin.pipeline.stages import Done
+from bench_plugin.pipeline.tasks.inputs import stack_names
+
+Array = np.ndarray[Any, Any]
+
+TRUTH = "file in float64, layer by layer"
+STEP = "result one step on"  # a mutant of layers in integers alone
+
+
+@dataclass(frozen=True)
+class NarrowLayers:
+    """The layers of a model, each of which was given in float64 what the tool itself gave it.
+
+    ``exact`` holds their results [N, ...] by name, ``actual`` what the tool made of it, ``noise`` what the roundings of
+    ``precision``, fp16 or bf16, change in each alone.
+    """
+
+    exact: Mapping[str, Array]
+    actual: Mapping[str, Array]
+    noise: Mapping[str, Noise]
+    precision: str
+    table: Table
+
+    def with_noise(self, emulated: Done, kind: str) -> NarrowLayers:
+        """The same with the larger one of its noise and that of an emulation, whose results are ``<kind>:out0`` ..."""
+        runs = dict(zip(self.exact, numbered(stack_names(emulated.arrays, kind)).values(), strict=True))
+        found = {name: measure_noise(self.exact[name], [run], ()) for name, run in runs.items()}
+        return replace(self, noise=larger(self.noise, found))
+
+    def judged(self, name: str, actual: Array) -> Comparison:
+        """The verdict on a result [n, ...] of one layer for the first n inputs, by the row of the precision."""
+        expected = {name: self.exact[name][: len(actual)]}
+        noise = {name: self.noise[name]}
+        return compare(expected, {name: actual}, noise, precision=self.precision, table=self.table)
+
+    def compared(self) -> Comparison:
+        """The verdict on all layers: one that is wrong decides, and then one whose own noise leaves no room.
+
+        A result that is the same for all inputs shows nothing, and none of them may be missing.
+        """
+        if set(self.exact) - set(self.actual):
+            return Comparison(MISMATCH, f"{len(self.actual)} layers where {len(self.exact)} are needed")
+        found = {name: self.judged(name, self.actual[name]) for name in self.exact}
+        found = {name: one for name, one in found.items() if one.kind is not Unverified.NOT_SENSITIVE}
+        wrong = [one.reason for one in found.values() if one.status == MISMATCH]
+        numbers = {
+            "layers": len(found), "layer_inputs": min((len(values) for values in self.exact.values()), default=0),
+            "layers_wrong": len(wrong), "per_layer": [_row(name, one) for name, one in found.items()],
+        }  # fmt: skip
+        if wrong:
+            return Comparison(MISMATCH, "; ".join(f"layer {reason}" for reason in wrong[:3]), numbers)
+        open_ones = [one for one in found.values() if one.status == UNVERIFIED]
+        if open_ones or not found:
+            reason = f"layer {open_ones[0].reason}" if open_ones else "no layer to compare"
+            return unverified(open_ones[0].kind if open_ones else Unverified.NO_REFERENCE, reason, numbers)  # type: ignore[arg-type]
+        return Comparison(AGREE, "", {**numbers, "truth": TRUTH, "whole_by": IN_PLACE})
+
+    def mutants(self, mutated: Done) -> dict[str, dict[str, Any]]:
+        """For each mutant of a layer, whether it would be noticed in the result that the tool itself gave.
+
+        ``mutated`` holds ``<mutant>:out<number of the layer>`` [n, ...] over the first n samples. The effect of a
+        mistake is added and taken away, and both have to be mismatches: a tool that makes it may give either.
+        """
+        names = list(self.exact)
+        found: dict[str, dict[str, Any]] = {}
+        for key, values in mutated.arrays.items():
+            mutant, _, output = key.rpartition(":out")
+            name = names[int(output)]
+            effect = values - self.exact[name][: len(values)]
+            if mutant.startswith(STEP) or not effect.any():
+                continue
+            both = list(self._with(name, effect))
+            ratio = min(min(float(one.numbers.get("needed") or FAR), FAR) for one in both)
+            found[mutant] = {"killed": all(one.status == MISMATCH for one in both), "ratio": ratio}
+        return found
+
+    def _with(self, name: str, effect: Array) -> Iterator[Comparison]:
+        own = self.actual[name][: len(effect)].astype(np.float64)
+        for sign in (1, -1):
+            yield self.judged(name, own + sign * effect)
+
+
+def narrow_layers(
+    exact: Mapping[str, Array], actual: Mapping[str, Array], precision: str, table: Table
+) -> NarrowLayers:  # fmt: skip
+    """The layers without any noise yet; results of the tool come in whatever floating point it gives them."""
+    single = {
+        name: values.astype(np.float32) if values.dtype.kind == "f" else values for name, values in actual.items()
+    }
+    return NarrowLayers(exact, single, {name: Noise(0.0, 0.0, 0) for name in exact}, precision, table)
+
+
+def _row(name: str, found: Comparison) -> dict[str, Any]:
+    return {"name": name} | {key: found.numbers[key] for key in ("E", "tolerance_E", "noise_E") if key in found.numbers}
