@@ -80,7 +80,9 @@ class Table:
     ``quantised_dynamic`` where its inputs are rounded as it runs, and then of ``quantised_noise`` times what one
     rounding of its inputs to float32 changes, up to the cap of fp32. End to end, the share ``quantised_share`` must be
     within one step, and no element more than ``quantised_steps`` steps off; where every layer
-    is right, single steps of them may add up to ``quantised_sum`` times what the quantisation itself changes.
+    is right, single steps of them may add up to ``quantised_sum`` times what the quantisation itself changes, and to
+    ``quantised_exposed`` times what they add up to in the same model with its tensors as outputs, or to
+    ``quantised_little``.
     ``approximation_db`` is how far the ratio
     of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged, and
     ``approximation_far`` how far it has to lie under it to be a mistake: what lies between may be chance. Of what a
@@ -122,6 +124,8 @@ class Table:
     quantised_noise: float = 3.0
     quantised_steps: float = 3.0
     quantised_sum: float = 2.0
+    quantised_exposed: float = 2.0
+    quantised_little: float = 0.1
     approximation_db: float = 6.0
     approximation_far: float = 12.0
     converter_weights: float = 0.501

@@ -177,6 +177,34 @@ def judge_prequantised(
     return replace(apart, numbers=numbers, notes=(f"{why}: {whole.reason}",))
 
 
+def bounded_by_exposed(
+    comparison: Comparison, plain: Mapping[str, Array], truth: Done, exposed: Mapping[str, Array], table: Table
+) -> Comparison:  # fmt: skip
+    """A verdict by distance, unless the run is much further off than the same model with its tensors as outputs.
+
+    ``exposed`` are the outputs [n, ...] of that model, whose result is another one; they are empty where it does not
+    run. How far single steps add up in it is how far they do for this tool: what the run is off beyond
+    ``table.quantised_exposed`` times that, and beyond ``table.quantised_little``, may be a mistake that is made only
+    where the tensors are no outputs.
+    """
+    count = min((len(values) for values in exposed.values()), default=0)
+    unrounded, graph = ({name: x[:count] for name, x in one.items()} for one in (plain, numbered(truth.arrays)))
+    alike = {name: x.reshape(t.shape) for (name, x), t in zip(exposed.items(), graph.values(), strict=False)}
+    usual = accumulated(unrounded, graph, alike) if count else 0.0
+    usual = usual if math.isfinite(usual) else 0.0
+    own = comparison.numbers["accumulated"]
+    if own is not None and own <= max(table.quantised_exposed * usual, table.quantised_little):
+        return comparison
+    beside = (
+        f"with its tensors as outputs it is at {usual:.2g}" if count else "with its tensors as outputs it does not run"
+    )
+    reason = (
+        f"every layer is right apart from the model, whose outputs are {own:.2g} times as far from the quantised graph "
+        f"as that is from the unrounded model; {beside}, so that a mistake between the layers cannot be ruled out"
+    )
+    return unverified(Unverified.ILL_CONDITIONED, reason, comparison.numbers)
+
+
 def _not_compared(whole: Comparison, *sets: Mapping[str, Array]) -> list[Mapping[str, Array]]:
     """The outputs of several sets, the second of which has the names of ``whole``, that have no stable input.
 

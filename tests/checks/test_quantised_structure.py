@@ -50,13 +50,15 @@ onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version
 """
 
 
-def row_of(project: Project, compiler: str, blocks: int, *options: str) -> Mapping[str, Any]:
+def row_of(
+    project: Project, compiler: str, blocks: int, *options: str, status: str = "supported"
+) -> Mapping[str, Any]:  # fmt: skip
     """The row of a pre-quantised network of so many blocks, in which roundings grow from block to block."""
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), SCRIPT, "net.onnx", blocks)
     options = (f"--compilers={compiler}", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "qdq", *options)
     row = the_row(project.run(*options))
-    assert row["status"] == "supported", row["reason"]
+    assert row["status"] == status, row["reason"]
     return row
 
 
@@ -88,6 +90,13 @@ def test_where_that_changes_the_result_a_missing_branch_has_to_change_the_distan
     assert numbers["mutants"][BRANCH]["ratio"] > 1, "over that distance, and not in steps of the outputs"
 
 
+def test_a_mistake_that_is_made_only_where_nothing_is_exposed_is_not_excused(project: Project) -> None:
+    row = of_fake_compiler(project, "wrong-hidden", blocks=3, status="unverified")
+    assert row["unverified"] == "ill-conditioned"
+    assert "a mistake between the layers cannot be ruled out" in row["reason"]
+    assert row["numbers"]["accumulated"] > 0.1, "and within what single steps may add up to"
+
+
 @pytest.mark.parametrize("compiler", ["onnxruntime", "tract"])
 def test_a_graph_that_is_quantised_as_it_runs_is_judged_in_its_places(project: Project, compiler: str) -> None:
     project.write("test_models.py", EQUIVALENCE)
@@ -109,10 +118,10 @@ def test_layers_that_are_wrong_with_sums_inside_say_nothing_of_the_model(project
     assert row["numbers"]["whole_by"] == BY_DISTANCE and row["numbers"]["inside"] is None
 
 
-def of_fake_compiler(project: Project, fault: str) -> Mapping[str, Any]:
+def of_fake_compiler(project: Project, fault: str, blocks: int = 6, status: str = "supported") -> Mapping[str, Any]:
     """The row of the fake compiler, which gives another result once integers of the model are outputs."""
     compiles(project)
-    row = row_of(project, "fakec", 6, f"--bench-option=fakec.fault={fault}")
+    row = row_of(project, "fakec", blocks, f"--bench-option=fakec.fault={fault}", status=status)
     assert layers.UNFAITHFUL in row["flags"]
     return row
 

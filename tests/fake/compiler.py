@@ -39,7 +39,7 @@ ADAPTER = {
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
             "leaves-out", "ignores-input", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart",
             "wrong-exposed", "wrong-within", "wrong-sums", "rounds-some", "rounds-some-wrong", "rounds-some-apart",
-            "sums-in-bf16", "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
+            "wrong-hidden", "sums-in-bf16", "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
         ]
     },
     "on_request": True,
@@ -108,9 +108,9 @@ class Adapter:
                     raw = onnx.numpy_helper.to_array(tensor).copy().view(np.uint32)
                     rounded = ((raw + 0x8000) & np.uint32(0xFFFF0000)).view(np.float32)
                     tensor.CopyFrom(onnx.numpy_helper.from_array(rounded, tensor.name))
-        if fault in ("wrong-within", "wrong-sums"):
+        if fault in ("wrong-within", "wrong-sums", "wrong-hidden"):
             _move_ties(model.graph)
-        if fault in ("wrong-apart", "wrong-exposed", "wrong-within", "wrong-sums"):
+        if fault in ("wrong-apart", "wrong-exposed", "wrong-within", "wrong-sums", "wrong-hidden"):
             fault = _of_layers(fault, model.graph)
         if fault.startswith("rounds-some"):
             _round_some(model.graph, {"wrong": 1.01, "apart": 1.0005}.get(fault.rpartition("-")[2], 1.0))
@@ -182,8 +182,10 @@ def _apart(graph: Any) -> bool:
 def _of_layers(fault: str, graph: Any) -> str:
     """Wrong for layers side by side, or for a model with its integers as outputs; ``wrong-exposed`` for both.
 
-    ``wrong-sums`` is wrong where what is added to something is an output.
+    ``wrong-sums`` is wrong where what is added to something is an output, ``wrong-hidden`` where nothing more is one.
     """
+    if fault == "wrong-hidden":
+        return "run-wrong" if len(graph.output) == 1 and not _apart(graph) else "none"
     if _apart(graph):
         return "run-steps" if fault in ("wrong-apart", "wrong-exposed") else "none"
     if fault == "wrong-sums":

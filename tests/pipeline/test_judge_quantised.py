@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge import ReferenceOutputs
 from bench_plugin.pipeline.judge_quantised import (
     LayerResults,
+    bounded_by_exposed,
     judge_prequantised,
     mistakes_in_whole,
     mutants_of_layers,
@@ -621,3 +623,26 @@ def test_what_a_tie_inside_a_layer_changes_is_no_more_than_a_rounding(tie: float
     found = replace(results, ties={"conv": np.array([tie, 0.0])}) if tie else results
     assert found.beyond_rounding(DEFAULTS).startswith(said) and bool(found.beyond_rounding(DEFAULTS)) == bool(said)
     assert (found.compared(DEFAULTS).status == AGREE) == (tie == 0.7)
+
+
+@pytest.mark.parametrize(
+    ("own", "exposed", "status"),
+    [
+        (0.09, None, AGREE),  # little, whatever the other run gives
+        (0.9, 0.5, AGREE),
+        (0.9, 0.4, UNVERIFIED),
+        (0.9, None, UNVERIFIED),  # it does not run
+        (0.9, math.inf, UNVERIFIED),
+    ],
+)
+def test_what_adds_up_is_bounded_by_the_same_model_with_its_tensors_as_outputs(
+    own: float, exposed: float | None, status: str
+) -> None:
+    agreed = Comparison(AGREE, numbers={"accumulated": own})
+    off = np.nan if exposed is not None and math.isinf(exposed) else exposed or 0.0
+    outputs = {} if exposed is None else {"out0": (GRAPH + off * (PLAIN - GRAPH))[:4].reshape(4, 1, -1)}
+    found = bounded_by_exposed(agreed, {"y": PLAIN}, done(out0=GRAPH), outputs, DEFAULTS)
+    assert found.status == status
+    if status == UNVERIFIED:
+        assert found.kind is Unverified.ILL_CONDITIONED and "cannot be ruled out" in found.reason
+        assert ("it does not run" in found.reason) == (exposed is None)

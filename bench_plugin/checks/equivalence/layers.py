@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,9 @@ class Layers:
     """The layers of a model with their results.
 
     ``made`` is the stage whose file ``unrounded.onnx`` has them in float64, ``inputs`` what they were given.
-    They are not ``faithful`` where the artefact with its tensors as outputs gives another result than without.
-    ``inside`` counts the integers of a pre-quantised model that stay inside the layers which add them.
+    They are not ``faithful`` where the artefact with its tensors as outputs gives another result than without; its own
+    ``outputs`` [n, ...] are then kept. ``inside`` counts the integers of a pre-quantised model that stay inside the
+    layers which add them.
     """
 
     results: LayerResults
@@ -38,6 +39,7 @@ class Layers:
     inputs: InputSet
     faithful: bool = True
     inside: int = 0
+    outputs: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def numbers(self) -> Mapping[str, int]:
@@ -67,11 +69,12 @@ class Layers:
 class Exposed:
     """The run ``done`` of a model with its ``tensors`` [N, ...] between its layers as outputs, by name.
 
-    It is not ``faithful`` where the model gives another result than without them.
+    It is not ``faithful`` where the model's own ``outputs`` [N, ...] are others than without them.
     """
 
     done: Done
     tensors: Mapping[str, Any]
+    outputs: Mapping[str, Any]
     faithful: bool
 
 
@@ -163,7 +166,8 @@ def _exposed(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, 
     if exact.failure:
         return f"the layers have no float64 reference: {_why(exact.failure)}"
     results = replace(_named(names, exact, found.done), dynamic=frozenset(apart.meta["layers"]["dynamic"]))
-    return Layers(results, apart, inputs, found.faithful, apart.meta["layers"]["inside"])
+    kept = {} if found.faithful else found.outputs
+    return Layers(results, apart, inputs, found.faithful, apart.meta["layers"]["inside"], kept)
 
 
 def ran_exposed(run: CellRun, models: CompiledModels, graph: Subject, apart: Done, ran: Done) -> Exposed | str:
@@ -179,7 +183,7 @@ def ran_exposed(run: CellRun, models: CompiledModels, graph: Subject, apart: Don
     tensors, rest = dict(zip(names, found, strict=False)), iter(found[len(names) :])
     own = [tensors[row["name"]] if row["name"] in tensors else next(rest) for row in graph.outputs]
     outputs = {f"out{index}": values for index, values in enumerate(own)}
-    return Exposed(done, tensors, _faithful(run, ran, outputs))
+    return Exposed(done, tensors, outputs, _faithful(run, ran, outputs))
 
 
 def compared(run: CellRun, found: Layers) -> tuple[Layers, Comparison]:

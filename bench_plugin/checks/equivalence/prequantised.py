@@ -20,6 +20,7 @@ from bench_plugin.pipeline.judge_quantised import (
     BY_DISTANCE,
     IN_PLACE,
     LAYER_BY_LAYER,
+    bounded_by_exposed,
     judge_prequantised,
     numbered,
     perturbed,
@@ -62,7 +63,7 @@ def judged(run: CellRun, models: CompiledModels, found: Compiled, ran: Done, pla
             numbers = {**within.numbers, **inside.numbers, "whole_by": IN_PLACE}
             apart, comparison = inside, replace(within, numbers=numbers)
     if apart and comparison.status != MISMATCH and comparison.numbers["whole_by"] == BY_DISTANCE:
-        comparison, _ = _in_place(run, models, graph, apart.made, ran, comparison)
+        comparison, _ = _in_place(run, models, graph, apart.made, ran, comparison, whole=(plain, reference))
     if run.cell.graph == own_noise.DYNAMIC and graph.batch == 1 and comparison.status == UNVERIFIED:
         made = layers.taken_apart(run, graph)
         comparison, apart = _in_place(run, models, graph, made, ran, comparison) if made else (comparison, None)
@@ -89,20 +90,25 @@ def _of_narrow_floats(
 
 
 def _in_place(
-    run: CellRun, models: CompiledModels, graph: Subject, made: Done, ran: Done, comparison: Comparison
-) -> tuple[Comparison, layers.Layers | None]:
+    run: CellRun, models: CompiledModels, graph: Subject, made: Done, ran: Done, comparison: Comparison, *,
+    whole: tuple[ReferenceOutputs, Done] | None = None,
+) -> tuple[Comparison, layers.Layers | None]:  # fmt: skip
     """The verdict on layers within the model, on what the model itself gave them: where all are right, none is missing.
 
     That settles what single steps add up to, too, where nothing else does. A layer that is wrong there is a mismatch.
-    Where the layers cannot be judged there, or one is more than a rounding off, ``comparison`` is left as it is. The
-    layers are None where none could be judged.
+    Where the layers cannot be judged there, or one is more than a rounding off, ``comparison`` is left as it is. One
+    that agrees by the distance of the ``whole``, the references of the unrounded model and of the graph, is bounded by
+    :func:`bounded_by_exposed`. The layers are None where none could be judged.
     """
     inside = layers.in_place(run, models, graph, made, ran)
     if isinstance(inside, str):
         run.log.flag(f"layers were not judged in their places: {inside}")
-        return comparison, None
-    if not inside.faithful:
-        return comparison, None
+    if isinstance(inside, str) or not inside.faithful:
+        if whole is None or comparison.status != AGREE:
+            return comparison, None
+        outputs = {} if isinstance(inside, str) else inside.outputs
+        plain, reference = whole
+        return bounded_by_exposed(comparison, plain.outputs, reference, outputs, run.judge.table), None
     found = inside.results
     there = found.compared(run.judge.table)
     numbers = {**comparison.numbers, **there.numbers, **inside.numbers, "whole_by": IN_PLACE, "truth": LAYER_BY_LAYER}
