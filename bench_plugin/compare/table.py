@@ -91,7 +91,8 @@ class Table:
     distance of the ends of an activation's range, and ``converter_whole`` the E of its layers without any rounding,
     ``converter_exact`` where all of its constants are compared one by one, so that none was corrected or rounded. Of a
     tool that rounds weights in a way that is not known, the result may be ``unknown_rounding`` times as far from the
-    unrounded file as rounded weights are, before it is wrong. The error of a run is that of a mistake where the cosine
+    unrounded file as rounded weights are, before it is wrong, and ``unknown_weights`` times where it has computed
+    weights that the file does not have. The error of a run is that of a mistake where the cosine
     between it and the effect of the mistake is ``alike`` or more, and one is at most ``alike_size`` times the other.
     A layer in float16 or bfloat16 within its model may be off by ``narrow_k`` times its noise, and by the share
     ``narrow_floor`` of the floor of its precision.
@@ -134,6 +135,7 @@ class Table:
     converter_whole: float = 2e-2
     converter_exact: float = 1e-4
     unknown_rounding: float = 1.5
+    unknown_weights: float = 10.0
     narrow_k: float = 2.0
     narrow_floor: float = 0.25
     alike: float = 0.95

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import pytest
+
+from bench_plugin.checks.equivalence import check, stored
 from bench_plugin.compare.table import DEFAULTS
+from bench_plugin.compare.verdict import MISMATCH, UNVERIFIED, Comparison
 from tests.given_file import compiles, the_row, write_file
 from tests.project import Project
 
@@ -98,3 +103,21 @@ def test_a_tool_that_rounds_no_weight_is_wrong(project: Project, tools_python: P
 def test_a_single_number_for_each_input_is_enough(project: Project, tools_python: Path) -> None:
     row = run(project, tools_python, "rounds-some", size=1)
     assert row["status"] == "supported", row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("near", "flag", "status"),
+    [
+        (1.4, "", UNVERIFIED),
+        (1.6, "", MISMATCH),
+        (9.0, f"1 of 9 {stored.UNPLACED}", UNVERIFIED),  # the tool has rounded a number that it computed
+        (11.0, f"1 of 9 {stored.UNPLACED}", MISMATCH),
+    ],
+)
+def test_weights_that_the_tool_computed_may_round_further(near: float, flag: str, status: str) -> None:
+    wrong = Comparison(MISMATCH, "out0: E 3e-3")
+    judge = SimpleNamespace(table=DEFAULTS, compare=lambda *_: wrong)  # it is not the unrounded file either
+    model, log = SimpleNamespace(detections=False), SimpleNamespace(flags=[flag])
+    run = cast(Any, SimpleNamespace(judge=judge, model=model, log=log))
+    nothing = cast(Any, None)
+    assert check._settled(run, nothing, nothing, wrong, near).status == status

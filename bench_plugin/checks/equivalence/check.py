@@ -340,9 +340,14 @@ def _settled(
 ) -> Comparison:  # fmt: skip
     """The comparison of weights that a tool rounded itself, where a mismatch may be a rounding that is not known.
 
-    ``near`` is how far the run is from the unrounded file, over how far the nearest file with rounded weights is.
+    ``near`` is how far the run is from the unrounded file, over how far the nearest file with rounded weights is. Where
+    weights of the artefact are none of the file's, the tool has computed them, as where it folds a factor that stands
+    behind a product into it; what rounding them changes is not known, and may be more.
     """
-    if comparison.status != MISMATCH or near > run.judge.table.unknown_rounding or run.model.detections:
+    table = run.judge.table
+    computed = any(flag.endswith(stored.UNPLACED) for flag in run.log.flags)
+    limit = table.unknown_weights if computed else table.unknown_rounding
+    if comparison.status != MISMATCH or near > limit or run.model.detections:
         return comparison
     if run.judge.compare(run.model, plain, ran).status == AGREE:
         return replace(comparison, reason=f"no weight is rounded: {comparison.reason}")

@@ -19,6 +19,8 @@ from bench_plugin.pipeline.judge import ReferenceOutputs, by_position
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 
+UNPLACED = "weights of the artefact cannot be put into the file"  # the end of a flag
+
 
 def rounded_weights(
     run: CellRun, models: CompiledModels, found: Compiled, ran: Done, plain: ReferenceOutputs
@@ -41,7 +43,7 @@ def rounded_weights(
     rows = matched.meta["match"]["matches"]
     missing = sum(not _is_found(row, rebuilt, run) for row in rows)
     if missing:
-        run.log.flag(f"{missing} of {len(rows)} weights of the artefact cannot be put into the file")
+        run.log.flag(f"{missing} of {len(rows)} {UNPLACED}")
         return None
     comparison = constants(run, rebuilt, matched)
     if comparison.status == MISMATCH:
