@@ -73,6 +73,8 @@ def test_integers_of_64_bits_are_refused_where_32_do_not_hold_them(tmp_path: Pat
     [
         (["[0:0:0] /a.cpp:1: Reshape error: 1 -> 0", "These Op Not Support: ONNX::DFT"], "These Op Not Support"),
         (["MNN LSTM not support 8th input", "These Op Not Support: ONNX::LSTM"], "MNN LSTM not support 8th input"),
+        (["MNN LSTM not support sequence_lens, the result may has error", "MNN LSTM not support 8th input",
+          "These Op Not Support: ONNX::LSTM"], "MNN LSTM not support 8th input"),
         (["Can't solve GRU because bias is not const", "These Op Not Support: ONNX::GRU"], "Can't solve GRU because"),
         (["read the model", "[ERROR] Reshape error: 1 -> 0", "Failed"], "Reshape error: 1 -> 0"),
         (["nothing that it knows"], "nothing that it knows"),

@@ -59,3 +59,29 @@ def test_what_its_own_core_rejects_is_no_refusal() -> None:
     assert str(error).splitlines()[0] == "Gemm-17: Scalars are not supported as MatMul inputs."
     assert type(error) is ShapeInferenceError and not refuses(error)
     assert refuses(_readable(RuntimeError(text.replace("src/core/shape_inference/", "src/frontends/onnx/"))))
+
+
+def test_an_operator_without_a_rule_counts_before_what_fails_behind_it() -> None:
+    behind = "-- Conv-17 with a message:\nCheck 'rank' failed at conv.cpp:38:\n"
+    behind += "The input data tensor's rank has to be known (static)\n\n"
+    summary = (
+        "Summary:\n-- No conversion rule found for operations: MaxUnpool-17\n-- Conversion is failed for: Conv-17\n"
+    )
+    error = _readable(RuntimeError(PLACES + NOT_CONVERTED + behind + summary))
+    assert str(error).splitlines()[0] == "No conversion rule found for operations: MaxUnpool-17" and refuses(error)
+
+
+def test_what_a_node_behind_says_is_no_refusal_of_the_one_that_fails() -> None:
+    loop = (
+        "-- Loop-15 with a message:\nCheck 'sizes' failed at loop.cpp:310:\nThe inputs size (11) does not match (8)\n\n"
+    )
+    error = _readable(
+        RuntimeError(PLACES + NOT_CONVERTED + loop + FOLLOWS + "Summary:\n-- Conversion is failed for: Loop-15\n")
+    )
+    assert str(error).splitlines()[0] == "Loop-15: The inputs size (11) does not match (8)" and not refuses(error)
+
+
+def test_what_a_pass_throws_comes_before_its_node() -> None:
+    thrown = "[ConvertRNN] END: node: opset5::RNN R (opset1::Parameter x[0]:f32[1,9]) CALLBACK HAS THROWN: "
+    error = _readable(RuntimeError(PLACES + thrown + "Unknown activation function: softsign\n"))
+    assert str(error).splitlines()[0] == "Unknown activation function: softsign (ConvertRNN)"

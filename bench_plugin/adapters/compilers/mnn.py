@@ -75,7 +75,8 @@ UNWRITTEN = "glibc.malloc.tcache_count=0:glibc.malloc.perturb=128"
 # What it prints, to stdout, where others raise.
 COMPLAINT = re.compile(r"Not Support|Don't support|Check failed|\[ERROR\]|[Ee]rror[: ]|[Cc]an.?t |Failed", re.ASCII)
 REFUSED = "These Op Not Support"  # the converter's last words; what it printed before may say why
-WHY = re.compile(r"(?i)not support|n.?t support|\bcan.?t ", re.ASCII)  # and says it in these words
+# And says it in these words; a result that "may has error" is a warning of what is converted all the same.
+WHY = re.compile(r"(?i)^(?!.*may has error).*(not support|n.?t support|\bcan.?t )", re.ASCII)
 NOT_SUPPORT = re.compile(r"code=2 in onForward")  # ErrorCode.NOT_SUPPORT: the engine has no kernel for this
 STAMP = re.compile(r"^\[\d+:\d+:\d+\] \S*:\d+: |^\[ERROR\] ")
 NOT_A_MODEL = re.compile(r"Invalid ONNX Model|read onnx model failed|is not onnx model")

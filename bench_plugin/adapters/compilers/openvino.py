@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -53,6 +54,7 @@ ADAPTER = {
         {"package": "openvino"}, {"package": "nncf"},
         {"exception": "RuntimeError"}, {"exception": "ShapeInferenceError"},
     ],
+    "unsupported": [{"operation": "compile", "exception": "RuntimeError", "pattern": "^Unknown activation function"}],
 }  # fmt: skip
 
 # Asked for in words, since without a hint it takes bf16 wherever the processor has it; int8 needs no hint of its own.
@@ -99,7 +101,11 @@ PREAMBLE = re.compile(
 )
 OPERATOR = re.compile(r"^-- (\S+) with a message:$", re.MULTILINE)
 BLOCK = re.compile(r"^(?=-- \S+ with a message:$)", re.MULTILINE)  # one for each node that failed
-CONSEQUENCE = "input type dynamic"  # what a node is said to get from one that could not be converted
+# What a node is said to get from one that could not be converted, or that has no rule, which the summary tells.
+CONSEQUENCE = re.compile(r"input type dynamic|input data tensor's rank has to be known")
+NO_RULE = re.compile(r"^-- (No conversion rule found for operations: .+)$", re.MULTILINE)
+# A pass names its node with all of its inputs in front of what is wrong.
+THROWN = re.compile(r"^\[(\w+)\] END: node: .*? CALLBACK HAS THROWN: (?=Unknown )(.+)$")
 INTERNAL = "src/core/shape_inference/"  # a node that the frontend made, and that OpenVINO's own core rejects
 NOT_A_MODEL = re.compile(r"Unable to read the model|Input tensor isn't found for node")
 
@@ -390,11 +396,16 @@ class ShapeInferenceError(AssertionError):
 def _readable(error: RuntimeError) -> Exception:
     """The same error with the line that says what is wrong before the places in its source.
 
-    Of several nodes the first that fails by itself counts.
+    Of several nodes the first that fails by itself counts, and what the others say does not: the whole is printed. An
+    operator without a rule counts before all of them.
     """
     whole = str(error)
-    blocks = BLOCK.split(whole)[1:]
-    text = next((block for block in blocks if CONSEQUENCE not in block), whole)
+    print(whole, file=sys.stderr)
+    missing = NO_RULE.search(whole)
+    if missing:
+        return RuntimeError(f"{missing[1]}\n{whole}")
+    blocks = [block.partition("\nSummary:")[0] for block in BLOCK.split(whole)[1:]]
+    text = next((block for block in blocks if not CONSEQUENCE.search(block)), whole)
     kind: type[Exception] = InvalidModel if NOT_A_MODEL.search(whole) else RuntimeError
     if INTERNAL in text:
         kind = ShapeInferenceError
@@ -403,4 +414,7 @@ def _readable(error: RuntimeError) -> Exception:
     # Where no line is in words, the last one is the condition that failed.
     useful = next((line for line in said if not PREAMBLE.match(line)), said[-1] if said else "")
     operator = OPERATOR.search(text)
-    return kind(f"{operator[1]}: {useful}\n{whole}" if operator else f"{useful}\n{whole}")
+    thrown = THROWN.match(useful)
+    if thrown:
+        useful = f"{thrown[2]} ({thrown[1]})"
+    return kind(f"{operator[1]}: {useful}\n{text}" if operator else f"{useful}\n{text}")

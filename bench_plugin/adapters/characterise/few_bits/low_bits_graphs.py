@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.characterise.few_bits import low_bits, quantisers
-from bench_plugin.adapters.onnx_tools.shared import onnx_names
+from bench_plugin.adapters.onnx_tools.shared import onnx_names, onnx_tied
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.contract import PrepareCall
@@ -32,11 +32,13 @@ ADAPTER = {
     "title": "Models of few bits",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["low_bits", "onnx_names", "quantisers"],
+    "uses": ["low_bits", "onnx_names", "onnx_tied", "quantisers"],
 }
 
 MINMAX = "minmax"
 FLOATING = "float32"
+# Inputs that are numbers and no data, by operator: quantisers leave them alone unless data share them.
+NUMBERS = {"Clip": (1, 2), "Range": (0, 1, 2), "Resize": (1, 2)}
 INT32 = 6
 BITS = {"int8": 8, "uint8": 8, "int4": 4, "uint4": 4, "int2": 2, "uint2": 2}
 
@@ -84,7 +86,9 @@ def preprocessed(call: PrepareCall, source: str) -> str:
     """The path of the model with folded normalisation and inferred shapes, as ONNX Runtime's quantisers want it.
 
     Weights that a Cast makes are stored, and biases of one number have one for each channel. Weights that lie
-    beside the file are taken into it before: the preparation would look for them in its own folder.
+    beside the file are taken into it before: the preparation would look for them in its own folder. Numbers that are
+    no data have a constant of their own: the preparation makes equal constants one, and a quantiser that quantises it
+    for a product would quantise the bound of a Clip, or the start of a Range, as well.
     """
     onnx = importlib.import_module("onnx")
     shape_inference = importlib.import_module("onnxruntime.quantization.shape_inference")
@@ -97,6 +101,7 @@ def preprocessed(call: PrepareCall, source: str) -> str:
     model = onnx_names.loaded(onnx, path)
     _store_casts(onnx, model.graph)
     _widen_biases(onnx, model.graph)
+    onnx_tied.untie(model.graph, lambda node: NUMBERS.get(node.op_type, ()))
     onnx.save(model, path)
     return path
 
