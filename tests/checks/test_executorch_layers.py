@@ -69,15 +69,17 @@ prepared.recompile()
 }
 
 
-def run(project: Project, layers: str, shape: str, *, compiler: str = "executorch") -> Mapping[str, Any]:
-    """The row of w8a8 of a model of these layers."""
+def run(
+    project: Project, layers: str, shape: str, *, compiler: str = "executorch", precision: str = "w8a8"
+) -> Mapping[str, Any]:  # fmt: skip
+    """The row of w8a8, or of another precision, of a model of these layers."""
     for name in ("executorch", "pytorch", "onnxruntime"):
         if not Toolchains().folder(name).is_dir():
             pytest.skip(f"the toolchain {name} is not made: bench env sync {name}")
     if compiler == "executorch":
         project.write("test_models.py", EQUIVALENCE)
     project.write("fixtures/models/net.toml", MODEL.format(shape=shape, layers=layers))
-    chosen = ["--models=net", "--frameworks=pytorch", f"--compilers={compiler}", "--precisions=w8a8"]
+    chosen = ["--models=net", "--frameworks=pytorch", f"--compilers={compiler}", f"--precisions={precision}"]
     return the_row(project.run(*chosen))
 
 
@@ -144,3 +146,11 @@ def test_an_artefact_of_another_program_is_not_judged_by_its_layers(project: Pro
     row = images(project, compiler=planted(project, "lowering", body))
     assert "exposing the tensors of the model changes its result" in row["flags"]
     assert row["status"] == "mismatch" and "under our own quantisation" in row["reason"], row
+
+
+def test_an_operator_without_a_kernel_is_a_refusal(project: Project) -> None:
+    row = run(
+        project, '{ callable = "torch.nn.LocalResponseNorm", positional = [3] }', '["batch", 4, 6, 6]', precision="fp32"
+    )
+    assert (row["status"], row["stage"]) == ("unsupported", "run")
+    assert row["reason"] == "the runtime has no kernel of aten::avg_pool3d.out"

@@ -37,6 +37,7 @@ ADAPTER = {
 }
 
 ARTEFACT = "model.pte"
+MISSING = "0x:14"  # Error::OperatorMissing
 QUANTISED = "quantised.pt2"  # the program that a quantised artefact was lowered from
 CONTRACTIONS = ("convolution", "conv1d", "conv2d", "linear", "addmm", "mm", "bmm", "matmul")
 
@@ -136,8 +137,23 @@ class Adapter:
             bindings = importlib.import_module("executorch.extension.pybindings.portable_lib")
             bindings._unsafe_reset_threadpool(call.threads)  # safe while no method is loaded
             runtime = importlib.import_module("executorch.runtime").Runtime.get()
-            self._method, self._key = runtime.load_program(path).load_method("forward"), key
+            try:
+                self._method, self._key = runtime.load_program(path).load_method("forward"), key
+            except RuntimeError as error:
+                missing = _missing(path, set(runtime.operator_registry.operator_names))
+                if MISSING not in str(error) or not missing:
+                    raise
+                raise Unsupported(f"the runtime has no kernel of {', '.join(missing)}") from None
         return self._method
+
+
+def _missing(path: str, known: set[str]) -> list[str]:
+    """The operators of a program that a runtime with these does not know."""
+    with open(path, "rb") as file:
+        read = importlib.import_module("executorch.exir._serialize._program").deserialize_pte_binary(file.read())
+    program = getattr(read, "program", read)
+    used = (f"{one.name}.{one.overload}" if one.overload else one.name for one in program.execution_plan[0].operators)
+    return sorted(name for name in used if name not in known)
 
 
 def _tensors(torch: Any, xs: Sequence[Any]) -> list[Any]:
