@@ -82,7 +82,7 @@ class Table:
     within one step, and no element more than ``quantised_steps`` steps off; where every layer
     is right, single steps of them may add up to ``quantised_sum`` times what the quantisation itself changes, and to
     ``quantised_exposed`` times what they add up to in the same model with its tensors as outputs, or to
-    ``quantised_little``.
+    ``quantised_little``. An E of more than ``quantised_apart`` from the quantised graph is no rounding.
     ``approximation_db`` is how far the ratio
     of signal to noise (dB) may lie under that of our own quantisation, where nothing else can be judged, and
     ``approximation_far`` how far it has to lie under it to be a mistake: what lies between may be chance. Of what a
@@ -125,6 +125,7 @@ class Table:
     quantised_noise: float = 3.0
     quantised_steps: float = 3.0
     quantised_sum: float = 2.0
+    quantised_apart: float = 2.0
     quantised_exposed: float = 2.0
     quantised_little: float = 0.1
     approximation_db: float = 6.0

@@ -24,7 +24,7 @@ from bench_plugin.compare.quantised import (
 )
 from bench_plugin.compare.strength import FAR, Strength, located, rated, with_faults
 from bench_plugin.compare.table import Kind, Table, kind_of
-from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
+from bench_plugin.compare.verdict import AGREE, FLAT, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge import NUDGED, ORIGINAL, ReferenceOutputs, of_mutants, sites_of, unchanged
 from bench_plugin.pipeline.stages import Done
@@ -162,6 +162,12 @@ def judge_prequantised(
         )
         return unverified(Unverified.ILL_CONDITIONED, reason, numbers)
     if added > table.quantised_sum and _without_bound(plain, numbered(truth.arrays), numbered(ran.arrays)):
+        far = _furthest(numbered(truth.arrays), numbered(ran.arrays))
+        if far > table.quantised_apart:
+            reason = (
+                f"E {far:.2g} from the quantised graph, where two results that have nothing in common are 1.4 apart"
+            )
+            return Comparison(MISMATCH, f"{reason}: {whole.reason}", numbers)
         reason = (
             "every layer is right, and nothing bounds what their single steps add up to, because the file was "
             f"quantised before: {whole.reason}"
@@ -203,6 +209,18 @@ def bounded_by_exposed(
         f"as that is from the unrounded model; {beside}, so that a mistake between the layers cannot be ruled out"
     )
     return unverified(Unverified.ILL_CONDITIONED, reason, comparison.numbers)
+
+
+def _furthest(truth: Mapping[str, Array], actual: Mapping[str, Array]) -> float:
+    """The largest E of an output in floating point [N, ...] that changes over its inputs."""
+    found = [0.0]
+    for expected, values in zip(truth.values(), actual.values(), strict=False):
+        scale = scale_of(expected) if expected.dtype.kind == "f" and np.isfinite(expected).all() else None
+        if scale is not None and values.shape == expected.shape and len(expected) > 1:
+            t, y = np.asarray(expected, np.float64), np.asarray(values, np.float64)
+            if scale.norm > FLAT * float(np.linalg.norm(t)) and np.isfinite(y).all():
+                found.append(distance(y, t, scale).E)
+    return max(found)
 
 
 def _not_compared(whole: Comparison, *sets: Mapping[str, Array]) -> list[Mapping[str, Array]]:

@@ -646,3 +646,12 @@ def test_what_adds_up_is_bounded_by_the_same_model_with_its_tensors_as_outputs(
     if status == UNVERIFIED:
         assert found.kind is Unverified.ILL_CONDITIONED and "cannot be ruled out" in found.reason
         assert ("it does not run" in found.reason) == (exposed is None)
+
+
+def test_what_has_nothing_in_common_with_its_graph_is_a_mismatch_without_any_bound() -> None:
+    unstable = done(out0=GRAPH, perturbed0_out0=GRAPH + 3 * SCALE)
+    other = np.roll(GRAPH, 1, axis=0)
+    excused = judged(other, truth=unstable, plain=GRAPH)
+    assert (excused.status, excused.kind) == (UNVERIFIED, Unverified.ILL_CONDITIONED)
+    found = judged(GRAPH + 3 * (GRAPH - other), truth=unstable, plain=GRAPH)
+    assert found.status == MISMATCH and "two results that have nothing in common" in found.reason
