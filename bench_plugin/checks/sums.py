@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from bench_plugin.checks.ties import compared_with_ties
 from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 from bench_plugin.domain.precision import PRECISIONS
@@ -29,6 +30,8 @@ def compared_with_sums(
     reference; ``judged`` compares the run with a reference of more noise than ``expected``. With ``own`` terms are
     added in the types that the file itself has. At fp32 the reference has to be the file's own: beside a framework's,
     the emulation would also have what is wrong with the file.
+
+    Where a run is a mismatch still, ties of a file that is quantised are looked at (checks/ties.py).
     """
     if comparison.status != MISMATCH or run.model.detections:
         return comparison
@@ -39,8 +42,10 @@ def compared_with_sums(
     if summed.failure:
         run.log.flag(f"what sums in {precision} add to the noise is not known: {summed.failure.message}")
         return comparison
-    again = judged(run.judge.with_sums(expected, plain, summed, kind))
+    expected = run.judge.with_sums(expected, plain, summed, kind)
+    again = judged(expected)
     if again.status == AGREE:
         note = LOW_ACCUMULATOR if PRECISIONS[precision].reduced else ONE_BY_ONE
         return replace(again, notes=(*again.notes, note))
-    return again  # ill-conditioned where such sums may be as far off; a mismatch by the wider limit, which decides
+    # Ill-conditioned where such sums may be as far off; a mismatch by the wider limit, which decides.
+    return compared_with_ties(run, subject, check, expected, plain, again, precision, judged)

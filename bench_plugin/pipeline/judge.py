@@ -24,6 +24,7 @@ Array = np.ndarray[Any, Any]
 
 NOISE_KINDS = ("default", "variant", "perturbed")
 OWN = "own"  # the emulation that rounds to the types that a file itself has
+STEPS = ("steps-up", "steps-down")  # emulations of float32 in which what is rounded to integers is moved
 NUDGED = ("fp32-up", "fp32-down")  # emulations of float32 that only find integers which may be rounded to either side
 FILE = "file in float64"  # the origin of a reference that the file itself gave
 ORIGINAL = "original"  # among the mutants: the outputs of the file as it is, from the same runtime
@@ -142,6 +143,15 @@ class Judge:
         number that is added to a large one and taken from it again. ``plain`` is the reference of the emulated file.
         """
         return self._with_emulation(expected, plain, emulated, "fp32")
+
+    def with_moved_steps(
+        self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done, kind: str
+    ) -> ReferenceOutputs:
+        """The same reference with the larger one of its noise and that of one of STEPS.
+
+        ``plain`` is the reference of the emulated file.
+        """
+        return self._with_emulation(expected, plain, emulated, kind)
 
     def _with_emulation(
         self, expected: ReferenceOutputs, plain: ReferenceOutputs, emulated: Done, kind: str

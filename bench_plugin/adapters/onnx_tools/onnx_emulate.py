@@ -56,7 +56,11 @@ DRAWS = 8
 NUDGES = {"fp32-up": 1.0, "fp32-down": -1.0}
 ULPS = 2.0**-22  # a value moves by two ulps at least
 LOSSES = 2.0  # and by so many times what float32 loses before it, of the element of its tensor that loses most
-DYNAMIC = "DynamicQuantizeLinear"
+# Of files that are quantised, on request: the same with all that a QuantizeLinear rounds moved up or down by what
+# a kernel in float32 may lose in it, a share of the largest value of the tensor.
+STEPS = {"steps-up": 1.0, "steps-down": -1.0}
+LOST = 2.0**-21
+DYNAMIC, QUANTIZE = "DynamicQuantizeLinear", "QuantizeLinear"
 # What an operator raises that is given infinities or NaN where it needs a number, such as an index.
 NOT_COMPUTED = (ArithmeticError, ValueError, IndexError, Unsupported)
 
@@ -94,6 +98,7 @@ class Adapter:
     def emulate(self, call: EmulateCall) -> Reply:
         """Outputs ``<emulation>:out0`` ... of the first samples under each emulation, under OWN and under NUDGES.
 
+        With ``only`` it is one of these, or one of STEPS.
         An emulation that cannot be computed, as where float16 overflows and an index is NaN, is ``missing`` with its
         reason; all the others are there. Raises what an operator raises in fp32, or in the only one that is asked for.
         """
@@ -162,6 +167,8 @@ def _emulated(file: _File, call: EmulateCall, name: str, ties: _Ties | None) -> 
     """The arrays of one emulation by name: one of EMULATIONS, OWN, or one of NUDGES."""
     model, rounding = file.copy(), _rounding(name)
     _rounded(file.onnx, model.graph, rounding, file.narrow if name == OWN else {})
+    if name in STEPS:
+        _move_steps(file.onnx, model, STEPS[name])
     if ties is not None and name in ("fp32", *NUDGES):
         _with_ties(file.onnx, model, "record" if name == "fp32" else "move", NUDGES.get(name, 0.0))
     return samples.blobs(_evaluated(file, model, call, ties, rounding), name + ":")
@@ -186,7 +193,13 @@ def _evaluated(
     onnx = file.onnx
     operators = onnx_operators.fast_operators(onnx)
     plain = next(one for one in operators if one.__name__ == DYNAMIC)
-    operators = [*operators, _round_operator(), *onnx_sums.operators(), _observed_operator(plain, ties or _Ties())]
+    operators = [
+        *operators,
+        _round_operator(),
+        _move_operator(),
+        *onnx_sums.operators(),
+        _observed_operator(plain, ties or _Ties()),
+    ]
     model.opset_import.append(onnx.helper.make_opsetid(onnx_sums.DOMAIN, 1))
     evaluator = onnx_memory.frugal(onnx_evaluator.evaluator(model, operators))
     file.fill(evaluator, weights)
@@ -212,6 +225,34 @@ def _round_operator() -> Any:
             return (ROUNDINGS[format](x) if getattr(x, "dtype", None) == "float64" else x,)
 
     return Round
+
+
+def _move_operator() -> Any:
+    base = importlib.import_module("onnx.reference.op_run").OpRun
+
+    class Move(base):  # type: ignore[misc, valid-type]
+        op_domain = onnx_sums.DOMAIN
+
+        def _run(self, x: Any, direction: float = 0.0) -> tuple[Any]:
+            return (x + direction * LOST * _largest(x) if getattr(x, "dtype", None) == "float64" else x,)
+
+    return Move
+
+
+def _move_steps(onnx: Any, model: Any, direction: float) -> None:
+    """Let every QuantizeLinear of what is computed round a value that is moved in this direction."""
+    constant = {tensor.name for tensor in model.graph.initializer}
+    nodes = []
+    for index, node in enumerate(model.graph.node):
+        if node.op_type == QUANTIZE and node.input[0] not in constant:
+            moved = f"{node.input[0]}_moved{index}"
+            nodes.append(
+                onnx.helper.make_node("Move", [node.input[0]], [moved], domain=onnx_sums.DOMAIN, direction=direction)
+            )
+            node.input[0] = moved
+        nodes.append(node)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
 
 
 def _observed_operator(plain: Any, ties: _Ties) -> Any:

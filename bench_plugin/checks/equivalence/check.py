@@ -29,6 +29,7 @@ from bench_plugin.checks.equivalence.fast_math import with_exact
 from bench_plugin.checks.equivalence.rounding import fitting, from_unrounded, pointed, roundings
 from bench_plugin.checks.protocol import Checker, Parts, Request
 from bench_plugin.checks.sensitivity import insensitive, noted, without_mutants
+from bench_plugin.checks.ties import quantises
 from bench_plugin.compare.precision import WRONG
 from bench_plugin.compare.strength import Strength, rated
 from bench_plugin.compare.table import Kind, kind_of
@@ -241,10 +242,13 @@ class Equivalence:
             run.log.placement["effective_by_error"] = inferred
 
     def _with_inferred(self, run: CellRun, found: Compiled, ran: Done, exact: ReferenceOutputs, reason: str) -> str:
-        """The reason of a mismatch in fp32, with the precision that its error points to by size and by direction."""
+        """The reason of a mismatch in fp32, with the precision that its error points to by size and by direction.
+
+        Of a file that is quantised any narrower precision moves integers, and so is as far off.
+        """
         inferred = run.log.placement.get("effective_by_error", "")
         asked = _computed_precision(run, found)
-        if PRECISIONS[asked].reduced or inferred in ("", asked):
+        if PRECISIONS[asked].reduced or inferred in ("", asked) or quantises(found.file.check):
             return reason
         emulated = emulating.emulated(run, found.original, found.file.check)
         alike = not emulated.failure and run.judge.resembles(exact, emulated, ran, inferred)

@@ -126,12 +126,16 @@ def predict(tasks: Tasks, model: Model, file: OnnxFile, images: InputSet) -> Tas
     return Task(Stage.REFERENCE, "onnxruntime", (call,), parts, limits, {"model.onnx": file.given})
 
 
-def emulate(tasks: Tasks, model: Model, subject: Subject, check: Done, *, sums: str = "") -> Task:
+def emulate(
+    tasks: Tasks, model: Model, subject: Subject, check: Done, *, sums: str = "", only: str = ""
+) -> Task:  # fmt: skip
     """The file's outputs under the emulation of every precision, on its first inputs.
 
-    With ``sums`` that of this precision alone, fp32, fp16, bf16 or own, whose terms are summed in its type, too.
+    With ``sums`` that of this precision alone, fp32, fp16, bf16 or own, whose terms are summed in its type, too; with
+    ``only`` this one.
     """
-    meta = {"batched": subject.inputs.batched, "samples": few_or_all(model, check)} | ({"sums": sums} if sums else {})
+    chosen = {name: kind for name, kind in (("sums", sums), ("only", only)) if kind}
+    meta = {"batched": subject.inputs.batched, "samples": few_or_all(model, check), **chosen}
     call = CallSpec("emulate", meta, subject.inputs.arrays)
     parts = {"file": subject.origin, **subject.inputs.parts}
     limits = tasks.limits(model, "onnx_emulate")
