@@ -43,7 +43,12 @@ NUMBERS = (
     Number("outputs", BY_ERROR, COMPUTED, "the same of every output: name, status, numbers"),
     Number("truth", (*BY_ERROR, OPERATOR), ALL, "which reference the numbers were compared with, in words"),
     Number("end_to_end_E", BY_ERROR, COMPUTED, "E against the framework's own model: export and import together"),
-    Number("dynamic", BY_ERROR, ALL, "symbolic dimensions: `preserved`, `frozen` or `error: ...`"),
+    Number(
+        "dynamic",
+        BY_ERROR,
+        ALL,
+        "symbolic dimensions: `preserved`, `frozen` or `error: ...`; of a compiled model what its artefact declares, not run",
+    ),
     Number(
         "mutants", VERDICTS, ALL, "mistakes made on purpose: `kind`, `killed` (detected), `ratio` (tolerances), `site`"
     ),

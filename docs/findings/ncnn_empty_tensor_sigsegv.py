@@ -2,7 +2,7 @@
 
 Rule: a dimension may be 0, as in ONNX's own case test_reduce_sum_empty_set; Acos 22 of such a tensor has no elements.
 The Mat that numpy's array of the shape (0, 3) becomes has no memory, and the layer reads it. Other layers divide by its
-size (SIGFPE).
+size (SIGFPE), or end with the status of memory that is not there (-100: Gemm, Squeeze; not shown here).
 Upstream: none known.
 Needs ncnn==1.0.20261020 and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """

@@ -1,8 +1,8 @@
 """onnx2torch 1.5.15: no converter for Reshape 19, which torch's dynamo exporter writes.
 
 Rule: none of ONNX's; Reshape 19 differs from Reshape 14, which is converted, by types alone. Converters are registered
-for one version of an operator each: ReduceMean 18, AveragePool 19 and Shape 19 are missing too, and dynamo writes no
-opset below 18.
+for one version of an operator each: ReduceMean 18, AveragePool 19 and Shape 19 are missing too, and of a model with a
+ReduceMean dynamo writes no opset below 18.
 Upstream: https://github.com/ENOT-AutoDL/onnx2torch/pull/251 adds Transpose 21 for the same reason.
 Needs: pip install onnx2torch==1.5.15 torch torchvision onnx. Exits with 1 while the defect shows.
 """

@@ -31,7 +31,8 @@ CHECKS: tuple[str, ...] = COMPILED_CHECKS
 OPENING = (
     "Does the compiled model still compute the same function? E is the error against the float64 reference of what the "
     "compiler was asked to compute, as a share of what the inputs change; dB is the signal to noise ratio against "
-    "the unrounded model, for precisions that round weights or activations."
+    "the unrounded model, for precisions that round weights or activations. Its signal is the whole output, with the "
+    "part that no input changes: where that is large, as in a recurrent network, E says more."
 )
 QUALITY = "Accuracy on the test set, and what it lost against the framework's own model on the same images."
 PRESERVATION = (
