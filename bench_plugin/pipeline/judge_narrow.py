@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 Array = np.ndarray[Any, Any]
 
 TRUTH = "file in float64, layer by layer"
+ELEMENTS = 64  # of a channel, over all inputs, from which on its error is no chance
 STEP = "result one step on"  # a mutant of layers in integers alone
 
 
@@ -28,7 +29,8 @@ class NarrowLayers:
     """The layers of a model, each of which was given in float64 what the tool itself gave it.
 
     ``exact`` holds their results [N, ...] by name, ``actual`` what the tool made of it, ``noise`` what the roundings of
-    ``precision``, fp16 or bf16, change in each alone.
+    ``precision``, fp16 or bf16, change in each alone. ``channels`` holds how far that moves each channel [C], as the
+    Euclidean norm over all inputs, of those layers that have channels (:func:`_by_channel`).
     """
 
     exact: Mapping[str, Array]
@@ -36,18 +38,42 @@ class NarrowLayers:
     noise: Mapping[str, Noise]
     precision: str
     table: Table
+    channels: Mapping[str, Array] = field(default_factory=dict)
 
     def with_noise(self, emulated: Done, kind: str) -> NarrowLayers:
         """The same with the larger one of its noise and that of an emulation, whose results are ``<kind>:out0`` ..."""
         runs = dict(zip(self.exact, numbered(stack_names(emulated.arrays, kind)).values(), strict=True))
         found = {name: measure_noise(self.exact[name], [run], ()) for name, run in runs.items()}
-        return replace(self, noise=larger(self.noise, found))
+        channels = {}
+        for name, run in runs.items():
+            moved = _norms(_by_channel(run - self.exact[name]))
+            if moved is not None:
+                channels[name] = np.maximum(moved, self.channels.get(name, 0.0))
+        return replace(self, noise=larger(self.noise, found), channels=channels)
 
     def judged(self, name: str, actual: Array) -> Comparison:
         """The verdict on a result [n, ...] of one layer for the first n inputs, by the row of the precision."""
-        expected = {name: self.exact[name][: len(actual)]}
-        noise = {name: self.noise[name]}
-        return compare(expected, {name: actual}, noise, precision=self.precision, table=self.table)
+        expected = self.exact[name][: len(actual)]
+        found = compare(
+            {name: expected}, {name: actual}, {name: self.noise[name]}, precision=self.precision, table=self.table
+        )
+        return found if found.status != AGREE or name not in self.channels else self._with_channels(name, actual, found)
+
+    def _with_channels(self, name: str, actual: Array, found: Comparison) -> Comparison:
+        """A verdict on a result [n, ...] that agrees as a whole, unless a channel is wrong by its own noise."""
+        expected = self.exact[name][: len(actual)]
+        errors, sizes = _norms(_by_channel(actual - expected)), _norms(_by_channel(expected))
+        if errors is None or sizes is None:
+            return found
+        usual = self.channels[name] * (len(actual) / len(self.exact[name])) ** 0.5
+        limits = np.maximum(self.table.narrow_channel * usual, self.table.row(self.precision).floor * sizes)
+        needed = np.divide(errors, limits, out=np.zeros_like(errors), where=errors > 0)
+        worst = int(needed.argmax())
+        numbers = {**found.numbers, "needed": max(float(found.numbers.get("needed", 0.0)), float(needed[worst]))}
+        if needed[worst] <= 1:
+            return replace(found, numbers=numbers)
+        reason = f"{name}: channel {worst} of {len(needed)} is {needed[worst]:.2g} times as far off as it may be"
+        return Comparison(MISMATCH, reason, numbers)
 
     def compared(self) -> Comparison:
         """The verdict on all layers: one that is wrong decides, and then one whose own noise leaves no room.
@@ -94,6 +120,18 @@ class NarrowLayers:
         own = self.actual[name][: len(effect)].astype(np.float64)
         for sign in (1, -1):
             yield self.judged(name, own + sign * effect)
+
+
+def _by_channel(values: Array) -> Array | None:
+    """A result [N, 1, C, ...] with a channel in each row [C, ...]; None where a channel has too few elements."""
+    if values.ndim < 4 or values.shape[1] != 1 or values[:, :, 0].size < ELEMENTS:
+        return None
+    return np.moveaxis(np.asarray(values, np.float64), 2, 0).reshape(values.shape[2], -1)
+
+
+def _norms(rows: Array | None) -> Array | None:
+    found: Array | None = None if rows is None else np.linalg.norm(rows, axis=1)
+    return found
 
 
 def narrow_layers(

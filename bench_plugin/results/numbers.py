@@ -47,7 +47,8 @@ NUMBERS = (
         "dynamic",
         BY_ERROR,
         ALL,
-        "symbolic dimensions: `preserved`, `frozen` or `error: ...`; of a compiled model what its artefact declares, not run",
+        "symbolic dimensions: `preserved`, `frozen` or `error: ...`; of a compiled model what its artefact declares, "
+        "not run",
     ),
     Number(
         "mutants", VERDICTS, ALL, "mistakes made on purpose: `kind`, `killed` (detected), `ratio` (tolerances), `site`"
