@@ -8,6 +8,7 @@ from dataclasses import replace
 from bench_plugin.checks.ties import compared_with_ties
 from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
+from bench_plugin.domain.outcome import Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judge import FILE, OWN, ReferenceOutputs
@@ -15,6 +16,7 @@ from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.subjects import Subject
 
+BY_SUMS = "the noise is that of terms that are added one by one, since the run does not agree without it"
 ONE_BY_ONE = "one-by-one sums"  # the note of what is right if float32 terms are added one by one
 
 
@@ -47,5 +49,7 @@ def compared_with_sums(
     if again.status == AGREE:
         note = LOW_ACCUMULATOR if PRECISIONS[precision].reduced else ONE_BY_ONE
         return replace(again, notes=(*again.notes, note))
+    if again.kind is Unverified.ILL_CONDITIONED:
+        again = replace(again, reason=f"{again.reason} ({BY_SUMS})")
     # Ill-conditioned where such sums may be as far off; a mismatch by the wider limit, which decides.
     return compared_with_ties(run, subject, check, expected, plain, again, precision, judged)
