@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.given_file import EQUIVALENCE, the_row, write_file
 from tests.project import Project
