@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.noise import Noise, larger, measure_noise
 from bench_plugin.compare.strength import FAR
 from bench_plugin.compare.table import Table
-from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, compare, unverified
+from bench_plugin.compare.verdict import AGREE, FLAT, MISMATCH, UNVERIFIED, Comparison, compare, unverified
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge_quantised import IN_PLACE, numbered
 from bench_plugin.pipeline.stages import Done
@@ -78,11 +79,12 @@ class NarrowLayers:
     def compared(self) -> Comparison:
         """The verdict on all layers: one that is wrong decides, and then one whose own noise leaves no room.
 
-        A result that is the same for all inputs shows nothing, and none of them may be missing.
+        A result that is the same for all inputs shows no more than that it is that result, and none may be missing.
         """
         if set(self.exact) - set(self.actual):
             return Comparison(MISMATCH, f"{len(self.actual)} layers where {len(self.exact)} are needed")
         found = {name: self.judged(name, self.actual[name]) for name in self.exact}
+        found = {name: self._constant(name) or one for name, one in found.items()}
         found = {name: one for name, one in found.items() if one.kind is not Unverified.NOT_SENSITIVE}
         wrong = [one.reason for one in found.values() if one.status == MISMATCH]
         numbers = {
@@ -96,6 +98,17 @@ class NarrowLayers:
             reason = f"layer {open_ones[0].reason}" if open_ones else "no layer to compare"
             return unverified(open_ones[0].kind if open_ones else Unverified.NO_REFERENCE, reason, numbers)  # type: ignore[arg-type]
         return Comparison(AGREE, "", {**numbers, "truth": TRUTH, "whole_by": IN_PLACE})
+
+    def _constant(self, name: str) -> Comparison | None:
+        """What is wrong with a result that is the same for all inputs, as a share of itself; None for any other."""
+        exact, actual = self.exact[name], self.actual[name]
+        size = float(np.linalg.norm(exact))
+        if exact.shape != actual.shape or scale_of(exact).norm > FLAT * size:
+            return None
+        off = float(np.linalg.norm(actual - exact)) / size if size else float(np.abs(actual).max(initial=0.0))
+        if off <= self.table.row(self.precision).cap:
+            return None
+        return Comparison(MISMATCH, f"{name}: {off:.2g} of it is off, and it is the same for all inputs")
 
     def mutants(self, mutated: Done) -> dict[str, dict[str, Any]]:
         """For each mutant of a layer, whether it would be noticed in the result that the tool itself gave.

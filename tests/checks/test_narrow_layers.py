@@ -28,6 +28,9 @@ for i in range(layers):
         nodes.append(h.make_node("Add", ["s0", "s1"], ["sum"], "residual"))
     last = "sum" if i == 1 else f"s{i}"
 nodes.append(h.make_node("Identity", [last], ["y"]))
+if bias > 1:  # something that a rounding may decide, and that changes nothing
+    nodes[-1:] = [h.make_node("Sign", [last], ["t"]), h.make_node("Abs", ["t"], ["o"]),
+                  h.make_node("Mul", [last, "o"], ["y"])]
 value = lambda name: h.make_tensor_value_info(name, 1, ["n", 16])
 tensors = [n.from_array(values, f"w{i}") for i, values in enumerate(weights)]
 tensors += [n.from_array((bias * rng.standard_normal(16)).astype(np.float32), f"b{i}") for i in range(layers)]
@@ -94,3 +97,10 @@ def test_layers_notice_what_the_outputs_of_a_short_chain_do_not(chain: Project, 
     assert blind["status"] == "supported" and UNJUDGED in blind["flags"]
     assert any(flag.startswith("weak: ") for flag in blind["flags"])
     assert 0.8 <= row["numbers"]["strength"] > blind["numbers"]["strength"]
+
+
+def test_where_a_rounding_decides_something_a_layer_is_not_called_wrong(chain: Project, tools_python: Path) -> None:
+    row = row_of(chain, tools_python, "--bench-option=fakec.fault=leaves-out", bias=1.5)
+    assert (row["status"], row["unverified"]) == ("unverified", "ill-conditioned")
+    assert "layers were not judged: a rounding may decide what Sign gives" in row["flags"]
+    assert row_of(chain, tools_python, bias=1.5)["status"] == "supported"

@@ -68,6 +68,8 @@ def test_nothing_that_is_missing_or_has_no_room_agrees() -> None:
     same = np.ones((4, 1, 8))
     constant = layers(same, same, same).compared()
     assert constant.status == UNVERIFIED and constant.reason == "no layer to compare"
+    other = layers(same * 2, same, same).compared()
+    assert other.status == MISMATCH and other.reason == "layer conv: 1 of it is off, and it is the same for all inputs"
 
 
 def test_a_mutant_is_noticed_in_the_result_that_the_tool_gave() -> None:
