@@ -95,8 +95,8 @@ class Table:
     weights that the file does not have. The error of a run is that of a mistake where the cosine
     between it and the effect of the mistake is ``alike`` or more, and one is at most ``alike_size`` times the other.
     A layer in float16 or bfloat16 within its model may be off by ``narrow_k`` times its noise, and by the share
-    ``narrow_floor`` of the floor of its precision; one of its channels by ``narrow_channel`` times what its roundings
-    change there.
+    ``narrow_floor`` of the floor of its precision, at most ``narrow_cap``; one of its channels by ``narrow_channel``
+    times what its roundings change there.
     """
 
     rows: Mapping[str, Row] = field(
@@ -140,6 +140,7 @@ class Table:
     unknown_weights: float = 10.0
     narrow_k: float = 2.0
     narrow_floor: float = 0.25
+    narrow_cap: float = 0.2
     narrow_channel: float = 4.0
     alike: float = 0.95
     alike_size: float = 1.1
@@ -154,7 +155,9 @@ class Table:
     def of_layers(self) -> Table:
         """The table for single layers: their noise is that of a few roundings, which tools hardly differ in."""
         rows = {
-            name: replace(row, k=min(row.k, self.narrow_k), floor=row.floor * self.narrow_floor)
+            name: replace(
+                row, k=min(row.k, self.narrow_k), floor=row.floor * self.narrow_floor, cap=max(row.cap, self.narrow_cap)
+            )
             for name, row in self.rows.items()
         }
         return replace(self, rows=rows)

@@ -80,3 +80,12 @@ def test_a_mutant_is_noticed_in_the_result_that_the_tool_gave() -> None:
     assert found["weights x1.01 at c"]["ratio"] > 1 > found["tiny at c"]["ratio"]
     wrong_already = layers(ROUNDED * 1.01).mutants(done(**{"weights x1.01 at c__out0": first * 1.01}))
     assert not wrong_already["weights x1.01 at c"]["killed"], "taken away, the run is right"
+
+
+def test_a_layer_that_adds_many_terms_in_float16_has_room() -> None:
+    rng = np.random.default_rng(3)
+    summed = EXACT + 0.04 * rng.standard_normal(EXACT.shape)
+    made = narrow_layers({"conv": EXACT}, {"conv": summed}, "fp16", DEFAULTS.of_layers())
+    other = EXACT + 0.04 * rng.standard_normal(EXACT.shape)
+    assert made.with_noise(done(**{"fp16-sums__out0": other}), "fp16-sums").compared().status == AGREE
+    assert DEFAULTS.of_layers().row("fp16").cap == 0.2 > DEFAULTS.row("fp16").cap
