@@ -21,7 +21,8 @@ from bench_plugin.pipeline.tasks.inputs import stack_names
 Array = np.ndarray[Any, Any]
 
 TRUTH = "file in float64, layer by layer"
-ELEMENTS = 64  # of a channel, over all inputs, from which on its error is no chance
+# From so many elements of a channel on, over all inputs, its error is no chance, and from so many that make most of it.
+ELEMENTS, LEAST = 64, 16
 STEP = "result one step on"  # a mutant of layers in integers alone
 
 
@@ -47,9 +48,9 @@ class NarrowLayers:
         found = {name: measure_noise(self.exact[name], [run], ()) for name, run in runs.items()}
         channels = {}
         for name, run in runs.items():
-            moved = _norms(_by_channel(run - self.exact[name]))
-            if moved is not None:
-                channels[name] = np.maximum(moved, self.channels.get(name, 0.0))
+            errors = _by_channel(run - self.exact[name])
+            if errors is not None:
+                channels[name] = np.maximum(_spread(errors), self.channels.get(name, 0.0))
         return replace(self, noise=larger(self.noise, found), channels=channels)
 
     def judged(self, name: str, actual: Array) -> Comparison:
@@ -140,6 +141,17 @@ def _by_channel(values: Array) -> Array | None:
     if values.ndim < 4 or values.shape[1] != 1 or values[:, :, 0].size < ELEMENTS:
         return None
     return np.moveaxis(np.asarray(values, np.float64), 2, 0).reshape(values.shape[2], -1)
+
+
+def _spread(errors: Array) -> Array:
+    """The norm [C] of the errors of each channel; infinite where a few of its numbers make most of it.
+
+    Of a channel that is nearly always 0 the error of the few others is chance.
+    """
+    squares = errors**2
+    total, fourth = squares.sum(axis=1), (squares**2).sum(axis=1)
+    count = np.divide(total**2, fourth, out=np.zeros_like(total), where=fourth > 0)
+    return np.where((count < LEAST) & (total > 0), np.inf, np.sqrt(total))
 
 
 def _norms(rows: Array | None) -> Array | None:

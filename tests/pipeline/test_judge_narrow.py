@@ -53,6 +53,15 @@ def test_a_channel_of_few_numbers_is_not() -> None:
     assert layers(one_channel(1.012)[few], EXACT[few], ROUNDED[few]).compared().status == AGREE
 
 
+def test_a_channel_that_is_nearly_always_zero_is_not() -> None:
+    rare = np.ones(EXACT.shape)
+    rare[:, :, 7] = 0
+    rare[:2, :, 7, :2, :2] = 1  # eight of 144 numbers
+    found = layers(one_channel(1.012) * rare, EXACT * rare, ROUNDED * rare)
+    assert found.compared().status == AGREE and np.isinf(found.channels["conv"][7])
+    assert np.isfinite(found.channels["conv"][:7]).all()
+
+
 def test_more_noise_is_the_larger_one_of_both() -> None:
     off = layers(one_channel(1.012))
     assert off.with_noise(done(**{"bf16-sums__out0": one_channel(1.01)}), "bf16-sums").compared().status == AGREE
