@@ -11,7 +11,7 @@ import numpy as np
 from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.noise import Noise, larger, measure_noise
 from bench_plugin.compare.strength import FAR
-from bench_plugin.compare.table import Table
+from bench_plugin.compare.table import Kind, Table, kind_of
 from bench_plugin.compare.verdict import AGREE, FLAT, MISMATCH, UNVERIFIED, Comparison, compare, unverified
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judge_quantised import IN_PLACE, numbered
@@ -111,24 +111,28 @@ class NarrowLayers:
             return None
         return Comparison(MISMATCH, f"{name}: {off:.2g} of it is off, and it is the same for all inputs")
 
-    def mutants(self, mutated: Done) -> dict[str, dict[str, Any]]:
+    def mutants(self, mutated: Done) -> tuple[dict[str, dict[str, Any]], list[str]]:
         """For each mutant of a layer, whether it would be noticed in the result that the tool itself gave.
+
+        And the names of those of the structure that change nothing.
 
         ``mutated`` holds ``<mutant>:out<number of the layer>`` [n, ...] over the first n samples. The effect of a
         mistake is added and taken away, and both have to be mismatches: a tool that makes it may give either.
         """
         names = list(self.exact)
         found: dict[str, dict[str, Any]] = {}
+        unchanged: list[str] = []
         for key, values in mutated.arrays.items():
             mutant, _, output = key.rpartition(":out")
             name = names[int(output)]
             effect = values - self.exact[name][: len(values)]
             if mutant.startswith(STEP) or not effect.any():
+                unchanged += [mutant] * (kind_of(mutant) is Kind.STRUCTURE)
                 continue
             both = list(self._with(name, effect))
             ratio = min(min(float(one.numbers.get("needed") or FAR), FAR) for one in both)
             found[mutant] = {"killed": all(one.status == MISMATCH for one in both), "ratio": ratio}
-        return found
+        return found, unchanged
 
     def _with(self, name: str, effect: Array) -> Iterator[Comparison]:
         own = self.actual[name][: len(effect)].astype(np.float64)

@@ -164,7 +164,7 @@ def test_terms_of_float32_are_not_added_in_the_narrow_type_of_another_layer(
 
 def test_sums_that_may_be_far_off_prove_nothing(project: Project, tools_python: Path) -> None:
     compiles(project)
-    path = write_file(project, tools_python, SUMS, "sums.onnx", 3000)
+    path = write_file(project, tools_python, SUMS, "sums.onnx", 24_000)
     options = (f"--bench-onnx={path}", "--compilers=fakec", "--precisions=bf16", "-k", "fakec-bf16")
     row = the_row(project.run(*options, "--bench-option=fakec.fault=sums-in-bf16"))
     assert (row["status"], row["unverified"]) == ("unverified", "ill-conditioned"), row["reason"]

@@ -84,10 +84,13 @@ def test_nothing_that_is_missing_or_has_no_room_agrees() -> None:
 def test_a_mutant_is_noticed_in_the_result_that_the_tool_gave() -> None:
     first = EXACT[:2]
     mutants = {"weights x1.01 at c": first * 1.01, "tiny at c": first * 1.0001, "result one step on at c": first + 1}
-    found = layers().mutants(done(**{f"{name}__out0": values for name, values in mutants.items()}, same__out0=first))
+    found, unchanged = layers().mutants(
+        done(**{f"{name}__out0": values for name, values in mutants.items()}, **{"input ignored at z__out0": first})
+    )
+    assert unchanged == ["input ignored at z"]
     assert {name: row["killed"] for name, row in found.items()} == {"weights x1.01 at c": True, "tiny at c": False}
     assert found["weights x1.01 at c"]["ratio"] > 1 > found["tiny at c"]["ratio"]
-    wrong_already = layers(ROUNDED * 1.01).mutants(done(**{"weights x1.01 at c__out0": first * 1.01}))
+    wrong_already, _ = layers(ROUNDED * 1.01).mutants(done(**{"weights x1.01 at c__out0": first * 1.01}))
     assert not wrong_already["weights x1.01 at c"]["killed"], "taken away, the run is right"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_evaluator, onnx_float64, onnx_operators
-from bench_plugin.agent.adapter import Reply
+from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import AssembleCall, MutateLayersCall
 from bench_plugin.agent.toolkit import samples, versions
 
@@ -36,6 +36,9 @@ SMALL, EPSILONS = (
     5e-4,
     ("1e-3", "1e-5"),
 )  # an epsilon below the first is set to the first of these, others to the second
+GIVEN = "_given"  # behind the name of an input that is a result of another layer
+BRANCHING = {"Concat": "parallel branch zeroed"} | dict.fromkeys(("Add", "Sub", "Sum", "Mul"), "residual branch zeroed")
+BRANCHES = 400
 MUTATED = 6  # contractions, and norms, that are mutated, spread over the model
 
 
@@ -73,14 +76,19 @@ class Adapter:
         return Reply({"layers": list(call.results)}, files={"unrounded.onnx": path})
 
     def mutate_layers(self, call: MutateLayersCall) -> Reply:
-        """Results ``<mutant>:out0`` ... of mutants of some contractions and norms, each with its output's number."""
+        """Results ``<mutant>:out0`` ... of mutants of some contractions and norms, each with its output's number.
+
+        With ``branches`` also those without one branch of a sum or of a Concat, and without one input. Raises
+        Unsupported where there are more than BRANCHES of them.
+        """
         call.stage("reference")
         onnx = importlib.import_module("onnx")
         model = onnx_float64.promoted(onnx, onnx.load(call.files["unrounded.onnx"]), narrow=True)
         numbers = {value.name: index for index, value in enumerate(model.graph.output)}
         given = {name: values[: call.samples] for name, values in call.inputs.items()}
         arrays = {}
-        for name, place, changed, result in (*_mutants(onnx, model), *_epsilons(onnx, model)):
+        branches = _branches(onnx, model) if call.branches else ()
+        for name, place, changed, result in (*_mutants(onnx, model), *_epsilons(onnx, model), *branches):
             values = _evaluated(onnx, changed, given)
             if values is not None:
                 arrays[f"{name} at {place}:out{numbers[result]}"] = values
@@ -131,6 +139,37 @@ def _epsilons(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
         del mutated.attribute[:]
         mutated.attribute.extend([*kept, onnx.helper.make_attribute("epsilon", float(other))])
         yield f"{NORMS[node.op_type]} eps {other}", node.name or node.output[0], changed, result
+
+
+def _branches(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
+    """The same without one branch of a sum or of a Concat, or without one input: zeros are read in its place."""
+    graph = model.graph
+    varying = {value.name for value in graph.input}
+    places: list[tuple[str, str, int, int]] = []
+    for index, node in enumerate(graph.node):
+        read = [place for place, name in enumerate(node.input) if name in varying]
+        if read:
+            varying.update(node.output)
+        if node.op_type in BRANCHING and len(read) > 1:
+            places += [(BRANCHING[node.op_type], node.name or node.output[0], index, place) for place in read]
+    for value in graph.input:
+        if not value.name.endswith(GIVEN):
+            places += [
+                ("input ignored", value.name, index, list(node.input).index(value.name))
+                for index, node in enumerate(graph.node) if value.name in node.input
+            ]  # fmt: skip
+    if len(places) > BRANCHES:
+        raise Unsupported(f"{len(places)} branches, which are more than {BRANCHES}")
+    for name, site, index, place in places:
+        result = _reached(graph, index)
+        if result is None:
+            continue
+        changed, inside = _part(onnx, model, result)
+        node = changed.graph.node[inside[index]]
+        zeroed = onnx.helper.make_node("Sub", [node.input[place]] * 2, [f"{node.input[place]}_zeroed"])
+        node.input[place] = zeroed.output[0]
+        changed.graph.node.insert(inside[index], zeroed)
+        yield name, f"{site}, input {place + 1}", changed, result
 
 
 def _spread(places: Sequence[int]) -> Sequence[int]:

@@ -212,11 +212,13 @@ class MutateLayersCall(Call):
     changes, for the first n samples.
 
     samples: the number n of samples to run.
+    branches: whether to leave out branches and inputs, too, all of them, one after the other.
     """
 
     operation = "mutate_layers"
 
     samples: int
+    branches: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

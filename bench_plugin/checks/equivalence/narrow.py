@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bench_plugin.checks.compiled.compiling import Compiled, CompiledModels
 from bench_plugin.checks.equivalence import layers
 from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
 from bench_plugin.compare.strength import Strength, rated
+from bench_plugin.compare.table import Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.domain.precision import PRECISIONS
@@ -77,7 +79,7 @@ def sharper(
         return end_to_end
     if judged.status == MISMATCH:
         return replace(end_to_end, made=f"within the model a layer is wrong: {judged.reason}")
-    layered = rated(judged.numbers["mutants"], exact=False, table=run.judge.table)
+    layered = _rated(judged.numbers, run.judge.table)
     if layered.reason or (not end_to_end.reason and (layered.share or 0.0) <= (end_to_end.share or 0.0)):
         return end_to_end
     run.log.note_comparison(judged)
@@ -86,7 +88,11 @@ def sharper(
 
 def strength(run: CellRun) -> Strength:
     """What the rule of layers notices of the mutants of the layers, which the row has."""
-    return rated(run.log.numbers["mutants"], exact=False, table=run.judge.table)
+    return _rated(run.log.numbers, run.judge.table)
+
+
+def _rated(numbers: Mapping[str, Any], table: Table) -> Strength:
+    return rated(numbers["mutants"], unchanged=numbers["mutants_unchanged"], exact=False, table=table)
 
 
 def in_place(run: CellRun) -> bool:
@@ -98,7 +104,12 @@ def _compared(
     run: CellRun, models: CompiledModels, found: Compiled, ran: Done, precision: str
 ) -> Comparison | None:  # fmt: skip
     """The verdict on the layers, right with their mutants or wrong; None, and a flag, where they cannot be judged."""
-    if not PRECISIONS[precision].reduced or FILE not in found.subject.files or found.subject.batch != 1:
+    if (
+        not run.cell.types.computed
+        or not PRECISIONS[precision].reduced
+        or FILE not in found.subject.files
+        or found.subject.batch != 1
+    ):
         return None
     if run.model.detections:
         return None
@@ -173,8 +184,9 @@ def _with_noise(run: CellRun, within: Within) -> Iterator[tuple[NarrowLayers, tu
 
 def _with_mutants(run: CellRun, within: Within, results: NarrowLayers, judged: Comparison) -> Comparison | None:
     """The verdict with what its rule notices of the mutants of the layers; None where these fail, with a flag."""
-    done = run.obtain("mutants", layer_tasks.mutated(run.tasks, run.model, within.apart, within.inputs))
+    done = run.obtain("mutants", layer_tasks.mutated(run.tasks, run.model, within.apart, within.inputs, branches=True))
     if done.failure:
         run.log.flag(f"mutants of the layers could not be run: {done.failure.message}")
         return None
-    return replace(judged, numbers={**judged.numbers, "mutants": results.mutants(done)})
+    noticed, unchanged = results.mutants(done)
+    return replace(judged, numbers={**judged.numbers, "mutants": noticed, "mutants_unchanged": unchanged})

@@ -266,9 +266,10 @@ def unrounded(tasks: Tasks, model: Model, made: Done, inputs: InputSet, perturb:
     return Task(Stage.REFERENCE, "onnx_float64", (call,), parts, tasks.limits(model, "onnx_float64"), files)
 
 
-def mutated(tasks: Tasks, model: Model, made: Done, inputs: InputSet) -> Task:
-    """The results of the layers' mutants for the first samples."""
-    call = CallSpec("mutate_layers", {"samples": MUTANT_SAMPLES}, inputs.arrays)
+def mutated(tasks: Tasks, model: Model, made: Done, inputs: InputSet, *, branches: bool = False) -> Task:
+    """The results of the layers' mutants for the first samples; with ``branches`` those without one, too."""
+    meta = {"samples": MUTANT_SAMPLES} | ({"branches": True} if branches else {})
+    call = CallSpec("mutate_layers", meta, inputs.arrays)
     parts = {"file": made.key, **inputs.parts}
     files = {UNROUNDED: made.given[UNROUNDED]}
     return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"), files)
