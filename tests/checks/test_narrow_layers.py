@@ -25,7 +25,10 @@ for i in range(layers):
     nodes.append(h.make_node("Gemm", [last, f"w{i}", f"b{i}"], [f"m{i}"], f"gemm{i}"))
     nodes.append(h.make_node("Sin", [f"m{i}"], [f"s{i}"]))
     if i == 1:
-        nodes.append(h.make_node("Add", ["s0", "s1"], ["sum"], "residual"))
+        nodes.append(h.make_node("Add", ["s0", "s1"], ["all" if bias < 0 else "sum"], "residual"))
+        if bias < 0:  # and a block beside, of which no number shows anything
+            nodes += [h.make_node("MatMul", ["all", "w0"], ["p"]), h.make_node("Mul", ["p", "tiny"], ["f"]),
+                      h.make_node("Add", ["all", "f"], ["sum"], "hidden")]
     last = "sum" if i == 1 else f"s{i}"
 nodes.append(h.make_node("Identity", [last], ["y"]))
 if bias > 1:  # something that a rounding may decide, and that changes nothing
@@ -33,6 +36,7 @@ if bias > 1:  # something that a rounding may decide, and that changes nothing
                   h.make_node("Mul", [last, "o"], ["y"])]
 value = lambda name: h.make_tensor_value_info(name, 1, ["n", 16])
 tensors = [n.from_array(values, f"w{i}") for i, values in enumerate(weights)]
+tensors += [n.from_array(np.float32(1e-8), "tiny")] * (bias < 0)
 tensors += [n.from_array((bias * rng.standard_normal(16)).astype(np.float32), f"b{i}") for i in range(layers)]
 graph = h.make_graph(nodes, "g", [value("x")], [value("y")], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
@@ -104,3 +108,12 @@ def test_where_a_rounding_decides_something_a_layer_is_not_called_wrong(chain: P
     assert (row["status"], row["unverified"]) == ("unverified", "ill-conditioned")
     assert "layers were not judged: a rounding may decide what Sign gives" in row["flags"]
     assert row_of(chain, tools_python, bias=1.5)["status"] == "supported"
+
+
+def test_a_block_that_no_layer_shows_is_not_proven(chain: Project, tools_python: Path) -> None:
+    row = row_of(chain, tools_python, bias=-1)
+    assert (row["status"], row["unverified"]) == ("unverified", "not sensitive"), row["reason"]
+    assert "would not notice residual branch zeroed at hidden, input 2" in row["reason"]
+    shown = row_of(chain, tools_python)["numbers"]["mutants"]
+    assert shown["residual branch zeroed at residual, input 1"]["killed"]
+    assert shown["input ignored at x, input 1"]["killed"]
