@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_evaluator, onnx_float64, onnx_operators
+from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import AssembleCall, MutateLayersCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -21,7 +22,7 @@ ADAPTER = {
     "title": "Layers of quantised models",
     "distribution": "onnx",
     "operations": ["assemble", "mutate_layers"],
-    "uses": ["onnx_evaluator", "onnx_float64", "onnx_operators"],
+    "uses": ["onnx_evaluator", "onnx_float64", "onnx_names", "onnx_operators"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -39,6 +40,7 @@ SMALL, EPSILONS = (
 GIVEN = "_given"  # behind the name of an input that is a result of another layer
 BRANCHING = {"Concat": "parallel branch zeroed"} | dict.fromkeys(("Add", "Sub", "Sum", "Mul"), "residual branch zeroed")
 BRANCHES = 400
+MEASURES = ("Shape", "Size")  # they read no values
 MUTATED = 6  # contractions, and norms, that are mutated, spread over the model
 
 
@@ -143,20 +145,22 @@ def _epsilons(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
 
 def _branches(onnx: Any, model: Any) -> Iterator[tuple[str, str, Any, str]]:
     """The same without one branch of a sum or of a Concat, or without one input: zeros are read in its place."""
-    graph = model.graph
+    graph, types = model.graph, onnx_names.types_of(onnx, model)
     varying = {value.name for value in graph.input}
     places: list[tuple[str, str, int, int]] = []
     for index, node in enumerate(graph.node):
         read = [place for place, name in enumerate(node.input) if name in varying]
         if read:
             varying.update(node.output)
-        if node.op_type in BRANCHING and len(read) > 1:
+        shapes = any(types.get(node.input[place], DOUBLE) != DOUBLE for place in read)
+        if node.op_type in BRANCHING and len(read) > 1 and not shapes:
             places += [(BRANCHING[node.op_type], node.name or node.output[0], index, place) for place in read]
     for value in graph.input:
         if not value.name.endswith(GIVEN):
             places += [
                 ("input ignored", value.name, index, list(node.input).index(value.name))
-                for index, node in enumerate(graph.node) if value.name in node.input
+                for index, node in enumerate(graph.node)
+                if value.name in node.input and node.op_type not in MEASURES
             ]  # fmt: skip
     if len(places) > BRANCHES:
         raise Unsupported(f"{len(places)} branches, which are more than {BRANCHES}")
