@@ -95,9 +95,11 @@ class NarrowLayers:
         if wrong:
             return Comparison(MISMATCH, "; ".join(f"layer {reason}" for reason in wrong[:3]), numbers)
         open_ones = [one for one in found.values() if one.status == UNVERIFIED]
-        if open_ones or not found:
-            reason = f"layer {open_ones[0].reason}" if open_ones else "no layer to compare"
-            return unverified(open_ones[0].kind if open_ones else Unverified.NO_REFERENCE, reason, numbers)  # type: ignore[arg-type]
+        if open_ones:
+            first = open_ones[0]
+            return unverified(first.kind or Unverified.NO_REFERENCE, f"layer {first.reason}", numbers)
+        if not found:
+            return unverified(Unverified.NO_REFERENCE, "no layer to compare", numbers)
         return Comparison(AGREE, "", {**numbers, "truth": TRUTH, "whole_by": IN_PLACE})
 
     def _constant(self, name: str) -> Comparison | None:
@@ -114,7 +116,8 @@ class NarrowLayers:
     def mutants(self, mutated: Done) -> tuple[dict[str, dict[str, Any]], list[str]]:
         """For each mutant of a layer, whether it would be noticed in the result that the tool itself gave.
 
-        And the names of those of the structure that change nothing.
+        Of those of the structure the faintest of each name counts, as in the comparison end to end. And the names of
+        those of the structure that change nothing.
 
         ``mutated`` holds ``<mutant>:out<number of the layer>`` [n, ...] over the first n samples. The effect of a
         mistake is added and taken away, and both have to be mismatches: a tool that makes it may give either.
@@ -132,12 +135,21 @@ class NarrowLayers:
             both = list(self._with(name, effect))
             ratio = min(min(float(one.numbers.get("needed") or FAR), FAR) for one in both)
             found[mutant] = {"killed": all(one.status == MISMATCH for one in both), "ratio": ratio}
-        return found, unchanged
+        return _faintest(found), unchanged
 
     def _with(self, name: str, effect: Array) -> Iterator[Comparison]:
         own = self.actual[name][: len(effect)].astype(np.float64)
         for sign in (1, -1):
             yield self.judged(name, own + sign * effect)
+
+
+def _faintest(found: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The mutants, of those of the structure only the one of each name that is noticed least."""
+    kept: dict[str, str] = {}
+    for mutant in sorted(found, key=lambda one: (found[one]["killed"], found[one]["ratio"])):
+        name = mutant.partition(" at ")[0] if kind_of(mutant) is Kind.STRUCTURE else mutant
+        kept.setdefault(name, mutant)
+    return {mutant: dict(row) for mutant, row in found.items() if mutant in kept.values()}
 
 
 def _by_channel(values: Array) -> Array | None:

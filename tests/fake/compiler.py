@@ -39,7 +39,7 @@ ADAPTER = {
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
             "leaves-out", "ignores-input", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart",
             "wrong-exposed", "wrong-within", "wrong-sums", "rounds-some", "rounds-some-wrong", "rounds-some-apart",
-            "wrong-hidden", "sums-in-bf16", "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
+            "wrong-hidden", "drops-biases", "sums-in-bf16", "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
         ]
     },
     "on_request": True,
@@ -116,6 +116,8 @@ class Adapter:
             _round_some(model.graph, {"wrong": 1.01, "apart": 1.0005}.get(fault.rpartition("-")[2], 1.0))
         if fault == "leaves-out":
             _leave_out(model.graph)
+        if fault == "drops-biases":
+            _drop_biases(model.graph)
         for opset in model.opset_import:
             opset.version = max(opset.version, 21)  # the evaluator's quantisation begins there
         own = {"sums-in-bf16": _narrow_gemm, "sums-in-fp32": _long_mean}.get(fault.removesuffix("-wrong"))
@@ -218,6 +220,16 @@ def _leave_out(graph: Any) -> None:
     for node in graph.node:
         if node.name == "residual":
             node.CopyFrom(onnx.helper.make_node("Identity", node.input[:1], node.output))
+
+
+def _drop_biases(graph: Any) -> None:
+    """Set what is named ``b0``, ``b1`` ... to zero."""
+    import onnx
+
+    for tensor in graph.initializer:
+        if tensor.name.startswith("b"):
+            zeros = onnx.numpy_helper.to_array(tensor) * 0
+            tensor.CopyFrom(onnx.numpy_helper.from_array(zeros, tensor.name))
 
 
 def _round_some(graph: Any, factor: float) -> None:

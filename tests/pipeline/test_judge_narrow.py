@@ -101,3 +101,11 @@ def test_a_layer_that_adds_many_terms_in_float16_has_room() -> None:
     other = EXACT + 0.04 * rng.standard_normal(EXACT.shape)
     assert made.with_noise(done(**{"fp16-sums__out0": other}), "fp16-sums").compared().status == AGREE
     assert DEFAULTS.of_layers().row("fp16").cap == 0.2 > DEFAULTS.row("fp16").cap
+
+
+def test_of_branches_the_one_that_is_noticed_least_counts() -> None:
+    first = EXACT[:2]
+    off = {"one, input 1": 1.5, "one, input 2": 1.0002, "two, input 1": 1.2}
+    made = {f"residual branch zeroed at {place}__out0": first * factor for place, factor in off.items()}
+    found, _ = layers().mutants(done(**made))
+    assert list(found) == ["residual branch zeroed at one, input 2"] and not found[next(iter(found))]["killed"]

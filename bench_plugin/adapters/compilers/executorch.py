@@ -140,9 +140,9 @@ class Adapter:
             try:
                 self._method, self._key = runtime.load_program(path).load_method("forward"), key
             except RuntimeError as error:
-                missing = _missing(path, set(runtime.operator_registry.operator_names))
-                if MISSING not in str(error) or not missing:
+                if MISSING not in str(error):
                     raise
+                missing = _missing(path, set(runtime.operator_registry.operator_names))
                 raise Unsupported(f"the runtime has no kernel of {', '.join(missing)}") from None
         return self._method
 

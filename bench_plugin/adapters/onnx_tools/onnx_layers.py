@@ -1,6 +1,7 @@
-"""The layers of quantised models in float64, side by side in one file: assembled from what was read back, and mutated.
+"""The layers of models in float64, side by side in one file: assembled from what was read back, and mutated.
 
-A layer takes the integers of its inputs and gives its result before rounding, in steps and clamped.
+A layer of a quantised model takes the integers of its inputs and gives its result before rounding, in steps and
+clamped; one of a model in floating point takes and gives real values.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ ADAPTER = {
     "name": "onnx_layers",
     "kind": "tool",
     "toolchain": "onnxruntime",
-    "title": "Layers of quantised models",
+    "title": "Layers of models",
     "distribution": "onnx",
     "operations": ["assemble", "mutate_layers"],
     "uses": ["onnx_evaluator", "onnx_float64", "onnx_names", "onnx_operators"],

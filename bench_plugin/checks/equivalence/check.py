@@ -271,8 +271,8 @@ class Equivalence:
         def measured(mutants: Done) -> Strength:
             if comparison.rule is not None:
                 right = self._emulated_outputs(run, found) if reduced else None
-                found_one = run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced, right=right)
-                return narrow.sharper(run, self._models, found, ran, found_one, _computed_precision(run, found))
+                end_to_end = run.judge.strength(comparison, ran, mutants, plain.noise, reduced=reduced, right=right)
+                return narrow.sharper(run, self._models, found, ran, end_to_end, _computed_precision(run, found))
             scales = found.subject.meta.get("output_scales") or [None] * len(plain.outputs)
             return run.judge.strength_in_steps(plain, mutants, list(scales))
 

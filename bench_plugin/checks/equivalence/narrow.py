@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,6 +78,7 @@ def sharper(
     if judged is None:
         return end_to_end
     if judged.status == MISMATCH:
+        run.log.note_comparison(judged)
         return replace(end_to_end, made=f"within the model a layer is wrong: {judged.reason}")
     layered = _rated(judged.numbers, run.judge.table)
     if layered.reason or (not end_to_end.reason and (layered.share or 0.0) <= (end_to_end.share or 0.0)):
@@ -104,26 +105,25 @@ def _compared(
     run: CellRun, models: CompiledModels, found: Compiled, ran: Done, precision: str
 ) -> Comparison | None:  # fmt: skip
     """The verdict on the layers, right with their mutants or wrong; None, and a flag, where they cannot be judged."""
-    if (
-        not run.cell.types.computed
-        or not PRECISIONS[precision].reduced
-        or FILE not in found.subject.files
-        or found.subject.batch != 1
-    ):
-        return None
-    if run.model.detections:
+    narrow = run.cell.types.computed and PRECISIONS[precision].reduced
+    if not narrow or FILE not in found.subject.files or found.subject.batch != 1 or run.model.detections:
         return None
     within = _within(run, models, found, ran, precision)
     if isinstance(within, str):
         run.log.flag(f"layers were not judged: {within}")
         return None
-    judged = Comparison(UNVERIFIED)
-    for results, notes in _with_noise(run, within):
+    results, judged = within.results, Comparison(UNVERIFIED)
+    for sums, notes in ((False, ()), (True, (LOW_ACCUMULATOR,))):
+        emulated = _emulated(run, within, sums=sums)
+        if emulated.failure:
+            run.log.flag(f"layers were not judged: {precision} could not be emulated: {emulated.failure.message}")
+            return None
+        results = results.with_noise(emulated, _named(within.kind, sums=sums))
         judged = replace(results.compared(), notes=notes)
         if judged.status == AGREE:
             return _with_mutants(run, within, results, judged)
     if judged.status == UNVERIFIED:
-        run.log.flag(f"layers were not judged: {judged.reason or 'their roundings could not be emulated'}")
+        run.log.flag(f"layers were not judged: {judged.reason}")
         return None
     steps = STEPPED.intersection(found.file.check.meta["check"]["operators"])
     if steps:  # the emulation may have chosen otherwise
@@ -170,16 +170,14 @@ def _in_float64(
     return Within(narrow_layers(truth, tensors, precision, run.judge.table.of_layers()), apart, inputs, kind)
 
 
-def _with_noise(run: CellRun, within: Within) -> Iterator[tuple[NarrowLayers, tuple[str, ...]]]:
-    """The layers with the noise of their roundings, and then with that of sums in their own type, each with a note."""
-    results = within.results
-    for sums, notes in ((False, ()), (True, (LOW_ACCUMULATOR,))):
-        task = graph_tasks.emulate_layers(run.tasks, run.model, within.apart, within.inputs, within.kind, sums=sums)
-        emulated = run.obtain("emulate", task)
-        if emulated.failure:
-            return
-        results = results.with_noise(emulated, f"{within.kind}-sums" if sums else within.kind)
-        yield results, notes
+def _emulated(run: CellRun, within: Within, *, sums: bool) -> Done:
+    """The stage that emulates the roundings of the layers, with ``sums`` those of terms in their type, too."""
+    task = graph_tasks.emulate_layers(run.tasks, run.model, within.apart, within.inputs, within.kind, sums=sums)
+    return run.obtain("emulate", task)
+
+
+def _named(kind: str, *, sums: bool) -> str:
+    return f"{kind}-sums" if sums else kind
 
 
 def _with_mutants(run: CellRun, within: Within, results: NarrowLayers, judged: Comparison) -> Comparison | None:
