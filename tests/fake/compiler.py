@@ -39,7 +39,8 @@ ADAPTER = {
             "run-twice", "run-alone", "run-varies", "run-jitters", "run-pause", "run-threads", "run-positions",
             "leaves-out", "ignores-input", "compile-spin", "compile-pause", "scenario-hang", "wrong-apart",
             "wrong-exposed", "wrong-within", "wrong-sums", "rounds-some", "rounds-some-wrong", "rounds-some-apart",
-            "wrong-hidden", "drops-biases", "sums-in-bf16", "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
+            "wrong-hidden", "drops-biases", "loses-digits",
+            "sums-in-bf16", "sums-in-bf16-wrong", "sums-in-fp32", "sums-in-fp32-wrong",
         ]
     },
     "on_request": True,
@@ -120,7 +121,9 @@ class Adapter:
             _drop_biases(model.graph)
         for opset in model.opset_import:
             opset.version = max(opset.version, 21)  # the evaluator's quantisation begins there
-        own = {"sums-in-bf16": _narrow_gemm, "sums-in-fp32": _long_mean}.get(fault.removesuffix("-wrong"))
+        own = {"sums-in-bf16": _narrow_gemm, "sums-in-fp32": _long_mean, "loses-digits": _losing_gemm}.get(
+            fault.removesuffix("-wrong")
+        )
         evaluator = ReferenceEvaluator(model, new_ops=[own()] if own else None)
         if own and fault.endswith("-wrong"):
             fault = "run-opposite"
@@ -157,6 +160,21 @@ def _narrow_gemm() -> Any:
             for k in range(len(w)):
                 total = bfloat16(total + x[:, k : k + 1] * w[k])
             return (bfloat16(total + b),)
+
+    return Gemm
+
+
+def _losing_gemm() -> Any:
+    """A Gemm that is off by seven roundings to float32 of its largest result, as a blocked product may be."""
+    import numpy as np
+    from onnx.reference.op_run import OpRun
+
+    class Gemm(OpRun):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, w: Any, b: Any, **options: Any) -> tuple[Any]:
+            exact = x.astype(np.float64) @ w + b
+            return ((exact + 7 * 2.0**-24 * np.abs(exact).max()).astype(np.float32),)
 
     return Gemm
 
