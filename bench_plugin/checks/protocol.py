@@ -16,7 +16,7 @@ from bench_plugin.pipeline.admission import Admission
 from bench_plugin.pipeline.cache import Cache
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.cell_run import CellRun, InputChanged
-from bench_plugin.pipeline.judge import Judge
+from bench_plugin.pipeline.judging.judge import Judge
 from bench_plugin.pipeline.retry import with_repeat
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stage_recorder import StageRecorder

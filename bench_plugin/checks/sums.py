@@ -11,7 +11,7 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import FILE, OWN, ReferenceOutputs
+from bench_plugin.pipeline.judging.judge import FILE, OWN, ReferenceOutputs
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.subjects import Subject

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from bench_plugin.compare.verdict import MISMATCH, Comparison
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import STEPS, ReferenceOutputs
+from bench_plugin.pipeline.judging.judge import STEPS, ReferenceOutputs
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.subjects import Subject

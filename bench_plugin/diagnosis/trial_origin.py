@@ -12,7 +12,7 @@ from bench_plugin.inventory.models import Model
 from bench_plugin.inventory.workspace import Workspace, plain_model
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.cell_run import CellRun, InputChanged, OnnxFile
-from bench_plugin.pipeline.judge import Judge
+from bench_plugin.pipeline.judging.judge import Judge
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Stages
 from bench_plugin.pipeline.tasks import graph_tasks, subjects

@@ -11,7 +11,7 @@ from bench_plugin.domain.cell import WHOLE, Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.inventory.models import Model
 from bench_plugin.pipeline.cell_log import CellLog
-from bench_plugin.pipeline.judge import Judge
+from bench_plugin.pipeline.judging.judge import Judge
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs

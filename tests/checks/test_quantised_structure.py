@@ -13,7 +13,7 @@ from bench_plugin.checks.equivalence import layers, prequantised
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge_quantised import BY_DISTANCE, BY_STABLE_INPUTS, IN_PLACE, LayerResults
+from bench_plugin.pipeline.judging.judge_quantised import BY_DISTANCE, BY_STABLE_INPUTS, IN_PLACE, LayerResults
 from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.checks.test_openvino_sums import SCRIPT
 from tests.given_file import EQUIVALENCE, compiles, the_row, write_file

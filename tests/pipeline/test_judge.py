@@ -14,7 +14,7 @@ from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Failure, Stage, Symptom, Unverified
 from bench_plugin.inventory.models import Model
-from bench_plugin.pipeline.judge import Judge, ReferenceOutputs
+from bench_plugin.pipeline.judging.judge import Judge, ReferenceOutputs
 from bench_plugin.pipeline.stages import Done as Stored
 
 Array = np.ndarray[Any, Any]

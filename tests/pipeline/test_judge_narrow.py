@@ -8,7 +8,7 @@ import pytest
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge_narrow import NarrowLayers, narrow_layers
+from bench_plugin.pipeline.judging.judge_narrow import NarrowLayers, narrow_layers
 from bench_plugin.pipeline.stages import Done
 
 RNG = np.random.default_rng(0)

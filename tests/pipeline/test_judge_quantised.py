@@ -17,8 +17,8 @@ from bench_plugin.compare.strength import FAR, Strength
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge import ReferenceOutputs
-from bench_plugin.pipeline.judge_quantised import (
+from bench_plugin.pipeline.judging.judge import ReferenceOutputs
+from bench_plugin.pipeline.judging.judge_quantised import (
     LayerResults,
     bounded_by_exposed,
     judge_prequantised,

@@ -11,7 +11,7 @@ import pytest
 from bench_plugin.compare.noise import Noise
 from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, MISMATCH
-from bench_plugin.pipeline.judge import Judge, ReferenceOutputs
+from bench_plugin.pipeline.judging.judge import Judge, ReferenceOutputs
 from bench_plugin.pipeline.stages import Done
 from tests.pipeline.test_judge import (
     JUDGE,

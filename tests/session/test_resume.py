@@ -66,7 +66,7 @@ def test_a_change_of_the_code_that_judges_computes_every_cell_again(project: Pro
     project.environment["PYTHONPATH"] = str(own.parent)
     project.model("a")
     project.run("-k", "export")
-    for name in ("compare/verdict.py", "pipeline/judge.py", "checks/roundtrip/check.py"):
+    for name in ("compare/verdict.py", "pipeline/judging/judge.py", "checks/roundtrip/check.py"):
         unchanged, again = computed(project, "-k", "export")
         assert not again and "1 rows reused" in unchanged.text, name
         changed = own / name

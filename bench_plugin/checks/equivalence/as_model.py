@@ -11,7 +11,7 @@ from bench_plugin.checks.equivalence.whole import ReadBack
 from bench_plugin.compare.converted import compare_corrected, compare_floats
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge_quantised import mistakes_in_whole
+from bench_plugin.pipeline.judging.judge_quantised import mistakes_in_whole
 from bench_plugin.pipeline.stages import Done
 
 WELL_DB = 1.0  # under our own quantisation: where what was corrected and what was rounded are about as much together

@@ -38,7 +38,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Status, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import OWN, ReferenceOutputs, unchanged
+from bench_plugin.pipeline.judging.judge import OWN, ReferenceOutputs, unchanged
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names

@@ -12,8 +12,8 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import NUDGED, OWN, ReferenceOutputs
-from bench_plugin.pipeline.judge_quantised import with_single_rounding
+from bench_plugin.pipeline.judging.judge import NUDGED, OWN, ReferenceOutputs
+from bench_plugin.pipeline.judging.judge_quantised import with_single_rounding
 from bench_plugin.pipeline.stages import Done
 
 

@@ -13,7 +13,7 @@ from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.verdict import MISMATCH, Comparison
 from bench_plugin.domain.outcome import Failure
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge_quantised import LayerResults, mutants_of_layers, numbered
+from bench_plugin.pipeline.judging.judge_quantised import LayerResults, mutants_of_layers, numbered
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks, layer_tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet, Subject

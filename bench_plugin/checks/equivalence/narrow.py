@@ -15,9 +15,9 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import OWN
-from bench_plugin.pipeline.judge_narrow import NarrowLayers, narrow_layers
-from bench_plugin.pipeline.judge_quantised import IN_PLACE, numbered
+from bench_plugin.pipeline.judging.judge import OWN
+from bench_plugin.pipeline.judging.judge_narrow import NarrowLayers, narrow_layers
+from bench_plugin.pipeline.judging.judge_quantised import IN_PLACE, numbered
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks, layer_tasks
 from bench_plugin.pipeline.tasks.corpus import widened

@@ -15,8 +15,8 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.domain.precision import FIXED_QDQ, PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs
-from bench_plugin.pipeline.judge_quantised import (
+from bench_plugin.pipeline.judging.judge import ReferenceOutputs
+from bench_plugin.pipeline.judging.judge_quantised import (
     BY_DISTANCE,
     IN_PLACE,
     LAYER_BY_LAYER,

@@ -17,8 +17,8 @@ from bench_plugin.compare.quantised import (
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, unverified
 from bench_plugin.domain.outcome import Failure, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs
-from bench_plugin.pipeline.judge_quantised import (
+from bench_plugin.pipeline.judging.judge import ReferenceOutputs
+from bench_plugin.pipeline.judging.judge_quantised import (
     choices,
     numbered,
     only_in_whole,

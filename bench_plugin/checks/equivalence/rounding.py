@@ -15,7 +15,7 @@ from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.operators.strict import LOW_ACCUMULATOR
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs
+from bench_plugin.pipeline.judging.judge import ReferenceOutputs
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import graph_tasks
 from bench_plugin.pipeline.tasks.inputs import stack_names

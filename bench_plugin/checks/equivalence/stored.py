@@ -15,7 +15,7 @@ from bench_plugin.compare.noise import larger
 from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs, by_position
+from bench_plugin.pipeline.judging.judge import ReferenceOutputs, by_position
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 

@@ -16,8 +16,8 @@ from bench_plugin.compare.chosen import Chosen
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.domain.outcome import Failure
 from bench_plugin.pipeline.cell_run import CellRun
-from bench_plugin.pipeline.judge import ReferenceOutputs
-from bench_plugin.pipeline.judge_quantised import numbered
+from bench_plugin.pipeline.judging.judge import ReferenceOutputs
+from bench_plugin.pipeline.judging.judge_quantised import numbered
 from bench_plugin.pipeline.stages import Done, Task
 from bench_plugin.pipeline.tasks import layer_tasks
 from bench_plugin.pipeline.tasks.subjects import InputSet

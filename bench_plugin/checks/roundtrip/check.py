@@ -25,7 +25,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.outcome import Failure, Outcome, Stage, Status, Symptom, Unverified
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.pipeline.cell_run import CellRun, OnnxFile
-from bench_plugin.pipeline.judge import FILE, OWN, ReferenceOutputs
+from bench_plugin.pipeline.judging.judge import FILE, OWN, ReferenceOutputs
 from bench_plugin.pipeline.schedule import Need
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.generated_inputs import GeneratedInputs

@@ -24,7 +24,7 @@ from bench_plugin.matrix.planner import declared_export
 from bench_plugin.pipeline.cache import Cache, default_folder
 from bench_plugin.pipeline.cell_log import CellLog
 from bench_plugin.pipeline.cell_run import CellRun, InputChanged, OnnxFile
-from bench_plugin.pipeline.judge import Judge
+from bench_plugin.pipeline.judging.judge import Judge
 from bench_plugin.pipeline.stage_recorder import StageRecorder
 from bench_plugin.pipeline.stages import CallSpec, Stages, Task
 from bench_plugin.pipeline.tasks.model_tasks import Tasks

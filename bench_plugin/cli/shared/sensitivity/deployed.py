@@ -14,7 +14,7 @@ from bench_plugin.domain.cell import Cell, Check
 from bench_plugin.domain.errors import UsageError
 from bench_plugin.domain.texts.choices import hint
 from bench_plugin.pipeline.array_sets import ArraySet
-from bench_plugin.pipeline.judge_quantised import numbered
+from bench_plugin.pipeline.judging.judge_quantised import numbered
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.subjects import InputSet
 

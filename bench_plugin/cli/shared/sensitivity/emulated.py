@@ -20,7 +20,7 @@ from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.quality import paired_drop
 from bench_plugin.domain.outcome import Stage
 from bench_plugin.pipeline.array_sets import joined
-from bench_plugin.pipeline.judge_quantised import numbered
+from bench_plugin.pipeline.judging.judge_quantised import numbered
 from bench_plugin.pipeline.stages import CallSpec, Done, Task
 
 ADAPTER = "onnx_sensitivity"

@@ -14,7 +14,7 @@ from bench_plugin.compare.strength import FAR
 from bench_plugin.compare.table import Kind, Table, kind_of
 from bench_plugin.compare.verdict import AGREE, FLAT, MISMATCH, UNVERIFIED, Comparison, compare, unverified
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge_quantised import IN_PLACE, numbered
+from bench_plugin.pipeline.judging.judge_quantised import IN_PLACE, numbered
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
 

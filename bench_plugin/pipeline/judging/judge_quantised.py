@@ -26,7 +26,7 @@ from bench_plugin.compare.strength import FAR, Strength, located, rated, with_fa
 from bench_plugin.compare.table import Kind, Table, kind_of
 from bench_plugin.compare.verdict import AGREE, FLAT, MISMATCH, Comparison, unverified
 from bench_plugin.domain.outcome import Unverified
-from bench_plugin.pipeline.judge import NUDGED, ORIGINAL, ReferenceOutputs, of_mutants, sites_of, unchanged
+from bench_plugin.pipeline.judging.judge import NUDGED, ORIGINAL, ReferenceOutputs, of_mutants, sites_of, unchanged
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks.inputs import stack_names
 
