@@ -69,7 +69,7 @@ class NarrowLayers:
             return found
         usual = self.channels[name] * (len(actual) / len(self.exact[name])) ** 0.5
         limits = np.maximum(self.table.narrow_channel * usual, self.table.row(self.precision).floor * sizes)
-        needed = np.divide(errors, limits, out=np.zeros_like(errors), where=errors > 0)
+        needed = np.divide(errors, limits, out=np.zeros_like(errors), where=limits > 0)  # 0: zeros alone, not judged
         worst = int(needed.argmax())
         numbers = {**found.numbers, "needed": max(float(found.numbers.get("needed", 0.0)), float(needed[worst]))}
         if needed[worst] <= 1:
