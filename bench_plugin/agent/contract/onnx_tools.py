@@ -188,6 +188,7 @@ class MatchCall(Call):
     highest: those of the numbers that are the largest one of their integers, for which any larger one may stand.
     corrected: the names of biases that the tool may have corrected, each of which is one that the file adds to what it
         computes with the weight, or zeros where it adds none.
+    twins: whether a constant that the file has under several names and the artefact once is replaced under all of them.
     """
 
     operation = "match"
@@ -199,6 +200,7 @@ class MatchCall(Call):
     lowest: Tuple[str, ...] = ()
     highest: Tuple[str, ...] = ()
     corrected: Tuple[str, ...] = ()
+    twins: bool = True
 
     @property
     def fixed(self) -> Arrays:

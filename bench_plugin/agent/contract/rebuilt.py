@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Collection, Mapping, Optional, Tuple
 
 from bench_plugin.agent.contract.any_reply import AnyReply, named
@@ -191,12 +191,14 @@ class MatchReply(AnyReply):
 
     matches: one row for each. The values of the file, laid out alike, are arrays ``file:<name>``.
     unmatched: the names of the constants of the file that none of them is like, but for biases.
+    twins: the other names under which the file has what the artefact has once, and what each is a copy of.
     """
 
     FILES = ("rebuilt.onnx",)
 
     matches: Tuple[MatchedConstant, ...]
     unmatched: Tuple[str, ...] = ()
+    twins: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, arrays: Collection[str], files: Collection[str], where: str) -> None:
         """Check that every constant that was found has the file's values. Raises Malformed."""

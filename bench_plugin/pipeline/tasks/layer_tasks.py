@@ -275,8 +275,13 @@ def mutated(tasks: Tasks, model: Model, made: Done, inputs: InputSet, *, branche
     return Task(Stage.BUILD, "onnx_layers", (call,), parts, tasks.limits(model, "onnx_layers"), files)
 
 
-def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, origin: str) -> Task:
-    """The constants that were read back, found among those of the file; and the file with their real values."""
+def matched(
+    tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, origin: str, *, twins: bool = True
+) -> Task:  # fmt: skip
+    """The constants that were read back, found among those of the file; and the file with their real values.
+
+    With ``twins`` what the artefact has once is replaced under each name that the file has for it.
+    """
     rows = rebuilt.meta["rebuild"]["constants"]
     names = [row["name"] for row in rows]
     weights: dict[str, str] = {}
@@ -293,6 +298,7 @@ def matched(tasks: Tasks, model: Model, rebuilt: Done, file: GivenFile | Path, o
         "corrected": [row["name"] for row in rows if row.get("corrected")],
         "numbers": [row["name"] for row in rows if row["kind"] in NOT_THE_FILES],
         **{kind: [row["name"] for row in rows if row["kind"] == kind] for kind in (LOWEST, HIGHEST)},
+        "twins": twins,
     }  # fmt: skip
     call = CallSpec("match", meta, identified(("match", rebuilt.content), constants))
     parts = {"rebuilt": rebuilt.key, "file": origin}

@@ -75,9 +75,8 @@ class Adapter:
         matching.write(onnx)
         path = call.path("rebuilt.onnx")
         onnx.save(model, path)
-        return Reply(
-            {"matches": matching.rows, "unmatched": sorted(unmatched)}, matching.arrays, files={"rebuilt.onnx": path}
-        )
+        said = {"matches": matching.rows, "unmatched": sorted(unmatched), "twins": matching.twins()}
+        return Reply(said, matching.arrays, files={"rebuilt.onnx": path})
 
 
 @dataclass(frozen=True)
@@ -163,12 +162,16 @@ class _Matching:
             if row.get("replaced") and row["tensor"] in often:
                 row["shared"] = True
         without = {copy for copy, name in copies.items() if name in self._replaced}  # the tool divides by it itself
-        found = {*self._replaced, *onnx_replaced.of_twins(file.known, self._replaced)}
+        found = {*self._replaced, *self.twins()}
         return _weights(file.graph, file.known) - found - without - moved
+
+    def twins(self) -> dict[str, str]:
+        """The other names under which the file has what was read back once: other name -> the replaced one."""
+        return onnx_replaced.of_twins(self._file.known, self._replaced)
 
     def write(self, onnx: Any) -> None:
         """Write what was read back into the file."""
-        twins = onnx_replaced.of_twins(self._file.known, self._replaced)
+        twins = self.twins() if self._call.twins else {}
         values = self._replaced | {twin: self._replaced[name] for twin, name in twins.items()}
         vectors = self._vectors | {twin for twin, name in twins.items() if name in self._vectors}
         onnx_replaced.write(onnx, self._file.graph, values, vectors)
