@@ -11,7 +11,7 @@ from bench_plugin.reach.environments.toolchains import Toolchains
 from tests.given_file import EQUIVALENCE, compiles, the_row, write_file
 from tests.project import Project
 
-# A recurrent layer over six steps. Of so many copies MNN rounds none, but the product that reads the weights themselves.
+# A recurrent layer over six steps. Of so many copies MNN rounds none, but what the product with the weights reads.
 MAKE = """
 import sys
 import numpy as np, onnx

@@ -69,6 +69,19 @@ value = lambda name, size: h.make_tensor_value_info(name, 1, ["batch", size])
 graph = h.make_graph(nodes, "g", [value("x", 12)], [value("y", 6)], tensors)
 onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), sys.argv[1])
 """
+# A table, of which the calibration looks up few rows; at w8 its rows are the only weights of 1,024 elements.
+TABLE = """
+import sys
+import numpy as np, onnx
+text = 'g (int64[batch,8] x) => (float[batch,12] y) { e = Gather(table, x) m = Mul(e, e) s = Add(m, e) '
+text += 'r = ReduceMean <axes = [1], keepdims = 0> (s) h = MatMul(r, w) t = Tanh(h) y = MatMul(t, v) }'
+model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> ' + text)
+rng = np.random.default_rng(11)
+known = {"table": rng.normal(0, 1, (9000, 16)), "w": rng.normal(0, 0.8, (16, 32)), "v": rng.normal(0, 0.4, (32, 12))}
+known["table"][7, 3] = 6.0
+model.graph.initializer.extend(onnx.numpy_helper.from_array(x.astype("float32"), name) for name, x in known.items())
+onnx.save(model, sys.argv[1])
+"""
 # Single numbers that are rounded to the step of what they bound or pad.
 NUMBERS = """
 import sys
@@ -129,12 +142,14 @@ FAULTS = {
 }  # fmt: skip
 
 
-def run(project: Project, make: str, *arguments: str, fault: tuple[str, str] | None = None) -> Mapping[str, Any]:
-    """The row of w8a8 in TFLite of the file that ``make`` writes; ``fault`` is an operator and what changes a node."""
+def run(
+    project: Project, make: str, *arguments: str, fault: tuple[str, str] | None = None, precision: str = "w8a8"
+) -> Mapping[str, Any]:
+    """The row of a precision in TFLite of the file that ``make`` writes; ``fault`` changes an operator."""
     project.write("test_models.py", EQUIVALENCE)
     path = write_file(project, Toolchains().ensure("onnxruntime"), make, "net.onnx", *arguments)
     name = plant(project, *fault) if fault else "tflite"
-    return the_row(project.run(f"--compilers={name}", "--precisions=w8a8", f"--bench-onnx={path}"))
+    return the_row(project.run(f"--compilers={name}", f"--precisions={precision}", f"--bench-onnx={path}"))
 
 
 def test_a_shared_range_that_leaves_out_what_the_outputs_need_is_a_mismatch(project: Project) -> None:
@@ -203,3 +218,15 @@ def test_of_several_ranges_that_leave_out_values_the_one_that_does_harm_is_named
     [flag] = [flag for flag in row["flags"] if "leaves out values of the calibration" in flag]
     assert flag.startswith("the range of ADD is 0 to "), "that of the convolution leaves out more, for a maximum behind"
     assert row["numbers"]["converter_ranges"]["cut_E"] > 0.03
+
+
+def test_weights_alone_have_no_range_of_the_calibration(project: Project) -> None:
+    row = run(project, TABLE, precision="w8")
+    assert row["status"] == "supported", row["reason"]
+    assert not {"by approximation", "ranges of activations were not compared with the calibration"} & {*row["flags"]}
+    assert row["numbers"]["converter"]["compared"] == 1 and row["numbers"]["converter_ranges"] is None
+
+
+def test_rows_of_a_table_with_another_scale_are_a_mismatch(project: Project) -> None:
+    row = run(project, TABLE, fault=("GATHER", SCALED.format(condition="False", factor=2)), precision="w8")
+    assert row["status"] == "mismatch", row["flags"]

@@ -101,7 +101,7 @@ def _with_constants(kernels: Comparison, converter: Comparison) -> Comparison:
 def _ranges(artefact: whole.ReadBack, constants: Comparison) -> Comparison:
     """The verdict on the ranges of activations: those that the calibration gives with the constants of the file."""
     run, models, found, rebuilt = artefact.run, artefact.models, artefact.found, artefact.rebuilt
-    if all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"]):
+    if run.cell.types.weight_only or all(row.get("scale") is None for row in rebuilt.meta["rebuild"]["results"]):
         return constants
     results = [row for row in rebuilt.meta["rebuild"]["results"] if row.get("calibrated")]
     if not results or not models.compile_tasks.quantises(run.cell) or not _complete(constants):
