@@ -85,19 +85,27 @@ def exposed(tasks: Tasks, model: Model, subject: Subject, apart: Done) -> Task:
 
 
 def layer_by_layer(subject: Subject, apart: Done, reference: Done, integers: Arrays) -> Subject:
-    """The layers of a QDQ file as one subject; its inputs are the ``integers`` [N, ...] of the float64 reference."""
+    """The layers of a QDQ file as one subject; its inputs are the ``integers`` [N, ...] of the float64 reference.
+
+    A tensor that the file has in floating point is one in float64 there, and is rounded to the type of the file.
+    """
     described = [{**row, "layout": ""} for row in apart.meta["layers"]["inputs"]]
     own = subject.inputs.one_by_one()
 
     def arrays() -> Arrays:
         known = {f"{name}_given": values for name, values in integers.items()}
         known.update({name.partition(":")[2]: values for name, values in own.arrays().items()})
-        return {f"in:{row['name']}": known[row["name"]] for row in described}
+        return {f"in:{row['name']}": _in_type(known[row["name"]], row["dtype"]) for row in described}
 
-    identity = ("layers", reference.content, *sorted(own.arrays.digests().items()), *(row["name"] for row in described))
+    types = [f"{row['name']}: {row['dtype']}" for row in described]
+    identity = ("layers", reference.content, *sorted(own.arrays.digests().items()), *types)
     inputs = InputSet(identified(identity, arrays), {"integers": reference.key, **own.parts}, batched=False)
     files = {"model.onnx": apart.given["layers.onnx"]}
     return Subject(f"{apart.key}:cut", files, described, list(apart.meta["layers"]["outputs"]), {}, "", inputs)
+
+
+def _in_type(values: Any, dtype: str) -> Any:
+    return values.astype(dtype) if values.dtype == "float64" and dtype in ("float32", "float16") else values
 
 
 def all_at_once(subject: Subject, apart: Done) -> Subject:
