@@ -97,3 +97,27 @@ def test_one_layer_in_float16_is_no_noise_of_the_others(project: Project) -> Non
     noise = {row["cell"]["precision"]: row["numbers"]["noise_E"] for row in rows}
     assert noise["fp32"] == noise["w16"] < 0.7 * noise["fp16"], noise
     assert all(row["numbers"]["E"] < 3 * noise["fp32"] for row in rows if row["cell"]["precision"] != "fp16")
+
+
+# Two products in float16 between casts.
+CAST = """
+import sys
+import numpy as np, onnx
+text = 'g (float[1,16] x) => (float[1,8] y) { h = Cast <to = 10> (x) u = MatMul(h, w) b = Add(u, k) t = Relu(b) '
+text += 'v = MatMul(t, z) y = Cast <to = 1> (v) }'
+model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> ' + text)
+rng = np.random.default_rng(0)
+known = {"w": rng.normal(0, 0.3, (16, 32)), "k": rng.normal(0, 0.1, 32), "z": rng.normal(0, 0.2, (32, 8))}
+model.graph.initializer.extend(onnx.numpy_helper.from_array(x.astype("float16"), name) for name, x in known.items())
+onnx.save(model, sys.argv[1])
+"""
+
+
+def test_what_a_tool_keeps_in_float32_is_not_read_back_in_float16(project: Project) -> None:
+    """OpenVINO computes such a file in float32: its scales times integers are not rounded to float16."""
+    project.write("test_models.py", EQUIVALENCE)
+    path = write_file(project, Toolchains().ensure("onnxruntime"), CAST, "half.onnx")
+    row = the_row(project.run("--compilers=openvino", "--precisions=w8a8", f"--bench-onnx={path}", "-k", "own"))
+    assert row["status"] == "supported", row["reason"]
+    layers = {one["name"]: one for one in row["numbers"]["per_layer"]}
+    assert layers["Relu 4"]["within"] == 1 and layers["Convert 0"]["E"] < 1e-6, layers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bench_plugin.adapters.readback import openvino_operators
@@ -51,13 +51,16 @@ def rebuilt(model: Any, fused_sums: bool = False) -> Layers:
     """
     _fold_shapes(model)
     first = Reader(_Wanted(), fused_sums)
-    first.read_all(model)
-    model.add_outputs(first.wanted)
+    first.read_all(list(model.get_ordered_ops()))
     numbers: dict[tuple[str, int], int] = {}
     for number, result in enumerate(model.get_results()):
         numbers.setdefault(_place(result.input_value(0)), number)
+    added = len(model.get_results())
+    numbers |= {_place(port): added + number for number, port in enumerate(first.wanted)}
+    nodes = list(model.get_ordered_ops())
+    model.add_outputs([_unrounded(port) for port in first.wanted])
     reader = Reader(numbers, fused_sums)
-    reader.read_all(model)
+    reader.read_all(nodes)
     if not any(row.scale is not None for row in reader.layers.results):
         raise Unsupported("no quantised layer of the artefact could be read back")
     return reader.layers
@@ -96,6 +99,12 @@ def _grid(node: Any) -> _Grid | None:
     return None if (abs(-low / scale - zero) > WHOLE).any() else _Grid(scale, zero, last)
 
 
+def _unrounded(value: Any) -> Any:
+    """A value as float32: what a file computes in float16 runs in float32, and only an output of float16 is rounded."""
+    narrow = value.get_element_type().get_type_name() in ("f16", "bf16")
+    return importlib.import_module("openvino.opset13").convert(value, "f32").output(0) if narrow else value
+
+
 def _place(value: Any) -> tuple[str, int]:
     return str(value.get_node().get_name()), int(value.get_index())
 
@@ -124,10 +133,9 @@ class Reader:
         self._makers: dict[tuple[str, int], str] = {}
         self._weights: dict[str, str] = {}
 
-    def read_all(self, model: Any) -> None:
-        """Read every node of the model; ``wanted`` then has the tensors that have to be outputs, once each."""
+    def read_all(self, nodes: Sequence[Any]) -> None:
+        """Read the nodes of a model in order; ``wanted`` then has the tensors that have to be outputs, once each."""
         self.layers.complete = True
-        nodes = list(model.get_ordered_ops())
         for node in nodes:
             inputs = (value.get_node().get_name() for value in node.input_values())
             if node.get_type_name() == "Parameter" or not self._varying.isdisjoint(inputs):
@@ -313,9 +321,11 @@ def constant(value: Any) -> Any:
         if node.get_output_element_type(0).get_type_name() == "bf16":  # whose bits come as those of float16
             found = (found.view("uint16").astype("uint32") << 16).view("float32")
     else:
-        openvino = importlib.import_module("openvino")
-        result = importlib.import_module("openvino.opset13").result(value)
-        part = openvino.Model([result], [])
+        openvino, operators = importlib.import_module("openvino"), importlib.import_module("openvino.opset13")
+        single = (
+            operators.convert(value, "f32") if value.get_element_type().get_type_name() in ("f16", "bf16") else value
+        )
+        part = openvino.Model([operators.result(single)], [])
         found = openvino.Core().compile_model(part, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})([])[0]
     found = numpy.array(found)
     return found.astype("float64") if found.dtype.kind == "f" else found
