@@ -69,10 +69,11 @@ def sharper(
 ) -> Strength:  # fmt: skip
     """What the layers within the model notice, where a comparison end to end would not notice enough.
 
+    Neither does one that needed the noise of terms which are added one by one: a mistake may be as far off as these.
     Where a layer is wrong the run has ``made`` a mistake. Where the layers cannot be judged, or notice no larger a
     share of their mutants, ``end_to_end`` is left.
     """
-    if not (end_to_end.reason or end_to_end.weak):
+    if not (end_to_end.reason or end_to_end.weak or LOW_ACCUMULATOR in run.log.flags):
         return end_to_end
     judged = _compared(run, models, found, ran, precision)
     if judged is None:
