@@ -12,7 +12,7 @@ import pytest
 
 from bench_plugin.compare.chosen import Chosen
 from bench_plugin.compare.noise import Noise
-from bench_plugin.compare.quantised import accumulated, compare_layers
+from bench_plugin.compare.quantised import accumulated, compare_layers, compare_stable
 from bench_plugin.compare.strength import FAR, Strength
 from bench_plugin.compare.table import DEFAULTS, Table
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
@@ -593,7 +593,19 @@ def test_an_input_whose_integers_lie_between_two_is_not_stable(kind: str) -> Non
     wrong[1] += 5 * SCALE
     emulated = Done(failure=None, arrays={"fp32:out0": GRAPH[:4], f"{kind}:out0": nudged})
     excused = judged(wrong, None, truth=with_single_rounding(done(out0=GRAPH), emulated))
-    assert (excused.status, excused.numbers["stable_inputs"]) == (AGREE, 9)
+    assert (excused.status, excused.numbers["stable_inputs"]) == (AGREE, 3)
+    wrong[7] += 5 * SCALE  # which was not reached, so that nobody knows whether its integers lie between two
+    assert judged(wrong, None, truth=with_single_rounding(done(out0=GRAPH), emulated)).status == AGREE
+    wrong[3] += 5 * SCALE
+    assert judged(wrong, None, truth=with_single_rounding(done(out0=GRAPH), emulated)).status == MISMATCH
+
+
+@pytest.mark.parametrize("values", [np.arange(10), np.arange(10) % 2 == 0])
+def test_an_input_that_was_not_reached_is_not_stable_in_other_types_either(values: Array) -> None:
+    outputs = np.repeat(values[:, None, None], 4, axis=2)
+    emulated = Done(failure=None, arrays={"fp32:out0": outputs[:4], "fp32-up:out0": outputs[:4]})
+    truth = with_single_rounding(done(out0=outputs), emulated)
+    assert compare_stable({"out0": outputs}, perturbed(truth), {"out0": outputs}, [None]).numbers["stable_inputs"] == 4
 
 
 def judged_two(actual: Array, layers: LayerResults | None = RIGHT, first: Array = GRAPH) -> Comparison:

@@ -416,12 +416,20 @@ def with_single_rounding(truth: Done, emulated: Done) -> Done:
 
     Perturbed inputs and weights do not show what is lost between: a small number that is added to a large one and
     taken from it again. Nor do two such runs find every integer that lies in the middle between two, so that those of
-    a graph that rounds as it runs are also rounded up and down. Inputs that ``emulated`` does not reach count as they
-    were.
+    a graph that rounds as it runs are also rounded up and down. Of such a graph, inputs that ``emulated`` does not
+    reach are not stable, for nothing tells whether they are; of any other they count as they were.
     """
     arrays = dict(truth.arrays)
     for kind in ("fp32", *NUDGED):
         for name, values in stack_names(emulated.arrays, kind).items():
             if name in truth.arrays and values.shape[1:] == truth.arrays[name].shape[1:]:
-                arrays[f"perturbed-{kind}:{name}"] = np.concatenate([values, truth.arrays[name][len(values) :]])
+                rest = truth.arrays[name][len(values) :]
+                arrays[f"perturbed-{kind}:{name}"] = np.concatenate([values, _other(rest) if kind in NUDGED else rest])
     return replace(truth, arrays=arrays)
+
+
+def _other(values: Array) -> Array:
+    """Something else in place of each of the values: no number, another integer."""
+    if values.dtype.kind == "f":
+        return np.full_like(values, np.nan)
+    return ~values if values.dtype.kind == "b" else values + 1
