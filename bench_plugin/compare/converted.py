@@ -31,6 +31,8 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
     which has no step of its own. So are several numbers that are a ``part`` of a Concat, where the file has nothing
     like them. What they do is seen in the model as a whole.
 
+    One that is ``observed`` may be cut off at its ends by as much as the range of an activation may be off.
+
     ``bits`` is how many the integers of weights have, 0 where they are no integers. A weight of a contraction has to
     ``reach`` some share of them: with a longer step it is as near to the file's in steps, and has lost bits.
     """
@@ -42,7 +44,7 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
         f"{CONVERTER}{row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "
         f"{match['tensor']} of the file{CLIPPED if match.get('clipped') else ''}"
         for row, match in beside
-        if not match["steps"] <= table.converter_weights
+        if not match["steps"] <= _permitted(row, match, table)
     ]
     largest = 2 ** (bits - 1) - 1 if bits else 0
     wrong += [
@@ -53,6 +55,11 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
     worst = _worst(beside)
     numbers = {"converter": {"constants": len(described), "compared": len(beside), "worst_steps": worst}}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def _permitted(row: Mapping[str, Any], match: Mapping[str, Any], table: Table) -> float:
+    """How many steps a constant may be off the file's."""
+    return table.converter_ranges if row.get("observed") and match.get("clipped") else table.converter_weights
 
 
 def compare_floats(constants: Rows, matches: Rows, *, table: Table = DEFAULTS) -> Comparison:

@@ -154,3 +154,37 @@ def test_an_operator_without_a_kernel_is_a_refusal(project: Project) -> None:
     )
     assert (row["status"], row["stage"]) == ("unsupported", "run")
     assert row["reason"] == "the runtime has no kernel of aten::avg_pool3d.out"
+
+
+# A table of positions that is added: the quantiser takes its range from a histogram, which leaves out its ends.
+POSITIONS = """
+import torch
+
+class Positions(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = torch.nn.Linear(16, 16), torch.nn.Linear(16, 6)
+        places = torch.arange(20.0)[:, None] / 10000 ** (torch.arange(8.0) / 8)
+        self.register_buffer("positions", torch.cat([places.sin(), places.cos()], 1))
+
+    def forward(self, x):
+        return self.outer(torch.relu(self.inner(x) + self.positions))
+"""
+
+
+def positions(project: Project, compiler: str) -> Mapping[str, Any]:
+    project.write("positions.py", POSITIONS)
+    if compiler == "executorch":
+        project.write("test_models.py", EQUIVALENCE)
+    text = MODEL.format(shape='["batch", 20, 16]', layers="")
+    start = text.index('callable = "torch.nn.Sequential"')
+    text = text[:start] + 'callable = "../../positions.py:Positions"\n' + text[text.index("[missing]") :]
+    project.write("fixtures/models/net.toml", text)
+    chosen = ["--models=net", "--frameworks=pytorch", f"--compilers={compiler}", "--precisions=w8a8"]
+    return the_row(project.run(*chosen))
+
+
+def test_a_constant_that_is_observed_like_an_activation_may_lose_its_ends(project: Project) -> None:
+    row = positions(project, "executorch")
+    assert row["status"] == "supported", row["reason"]
+    assert 0.51 < row["numbers"]["converter"]["worst_steps"] <= 1

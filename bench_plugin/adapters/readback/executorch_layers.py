@@ -152,12 +152,16 @@ class Reader:
             raise Unread("a parameter that is computed")
         return self._fixed[node.name]
 
-    def weight(self, node: Any, layer: str) -> str:
-        """The real values of weights, with their steps where they are quantised; compared with those of the file."""
+    def weight(self, node: Any, layer: str, *, observed: bool = False) -> str:
+        """The real values of weights, with their steps where they are quantised; compared with those of the file.
+
+        ``observed`` ones have a range as activations have it.
+        """
         if node.name not in self._fixed:
             return self.real(node)
         if node.name in self._steps:
-            return self.layers.quantised("weight", layer, self._fixed[node.name], self._steps[node.name])
+            values, steps = self._fixed[node.name], self._steps[node.name]
+            return self.layers.quantised("weight", layer, values, steps, observed=observed)
         return self.floating(node, layer)
 
     def bias(self, node: Any, layer: str, source: Any, weights: Any) -> str:
@@ -178,7 +182,7 @@ class Reader:
     def operand(self, node: Any, layer: str) -> str:
         """The real values of one side of an elementwise operator; a constant is compared with those of the file."""
         if hasattr(node, "name") and node.name in self._fixed and self._fixed[node.name].size > 1:
-            return self.weight(node, layer)
+            return self.weight(node, layer, observed=True)
         return self.real(node)
 
     def _read_constants(self) -> None:

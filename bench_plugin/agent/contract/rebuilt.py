@@ -102,6 +102,7 @@ class RebuiltConstant(Record):
     layer: the operator that takes it, in the tool's words.
     floating: whether it stayed in floating point; otherwise it was quantised.
     corrected: whether the tool may have added to it what the quantisation of its layer changes on average.
+    observed: whether the tool takes its range as it takes that of activations, which may leave out what is rare.
     """
 
     name: str
@@ -109,6 +110,7 @@ class RebuiltConstant(Record):
     layer: str
     floating: bool = False
     corrected: bool = False
+    observed: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)

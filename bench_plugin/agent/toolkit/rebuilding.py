@@ -76,16 +76,17 @@ class Layers:
         self.values[name] = array
         return name
 
-    def quantised(self, kind: str, layer: str, values: Values, step: Values) -> str:
+    def quantised(self, kind: str, layer: str, values: Values, step: Values, *, observed: bool = False) -> str:
         """A quantised constant: its real ``values`` [...] and its steps, which broadcast over them.
 
-        ``kind`` is ``weight``, ``bias``, ``slope`` or ``number``, ``layer`` the operator that takes it.
+        ``kind`` is ``weight``, ``bias``, ``slope`` or ``number``, ``layer`` the operator that takes it. An ``observed``
+        one has a range that may leave out what is rare, as that of activations may.
         """
         import numpy as np
 
         name = self._own(np.array(values, dtype="float64", order="C"))
         self._steps[name] = np.asarray(step, dtype="float64")
-        self.constants.append(RebuiltConstant(name, kind, layer))
+        self.constants.append(RebuiltConstant(name, kind, layer, observed=observed))
         return name
 
     def floating(self, kind: str, layer: str, values: Values) -> str:
