@@ -49,3 +49,11 @@ def test_a_file_of_the_models_own() -> None:
 def test_what_does_not_exist_is_an_invalid_model(name: str) -> None:
     with pytest.raises(InvalidModel, match=r"does not exist|defines no"):
         build({"callable": name}, "x = 1")
+
+
+@pytest.mark.parametrize("source", ["place = __file__\ndef make(): pass", "def make():\n    return open(__file__)"])
+def test_a_file_that_asks_where_it_lies_is_told_why_it_cannot(source: str) -> None:
+    with pytest.raises(InvalidModel, match="own.py uses __file__, which it does not have: it is run from its text"):
+        build({"callable": "own.py:make"}, source)
+    with pytest.raises(NameError, match="'other'"):
+        build({"callable": "own.py:make"}, "def make():\n    return other")

@@ -19,9 +19,18 @@ if TYPE_CHECKING:
 def build(model: ModelDescription) -> Any:
     """The object that ``model.spec`` declares; ``model.source`` is the file of a ``file.py:name`` callable.
 
-    Raises InvalidModel for a name that does not exist.
+    Raises InvalidModel for a name that does not exist, and for a file that asks where it lies.
     """
-    return _made(model.spec, _Source(model.source_name, model.source))
+    try:
+        return _made(model.spec, _Source(model.source_name, model.source))
+    except NameError as error:
+        if "'__file__'" not in str(error):
+            raise
+        raise InvalidModel(
+            "%s uses __file__, which it does not have: it is run from its text alone, so that stored results depend on "
+            "no other file. Make the weights with a seed, or give an exported file with --bench-onnx"
+            % model.source_name
+        ) from error
 
 
 class _Source:
