@@ -26,6 +26,8 @@ ADAPTER = {
 ALIKE = 0.9  # cosine from which on two constants are the same one, right or wrong
 SPREAD = 0.25  # relative difference of norms up to which constants are compared at all
 EQUAL = 1e-12  # difference of two such cosines that only the order of summation makes
+MOST = 0.5  # share of the channels of a weight that make it one, right or wrong, where it has FEWEST at least
+FEWEST = 4
 HALF = 0.501  # steps up to which a constant is the rounded one
 TINY = 2.0**-149  # the smallest number of float32
 SINGLE = 1e-6  # what float32 arithmetic may change, as a share of the largest value
@@ -72,6 +74,30 @@ def nearest(
     if len(near) > 1:
         near = [one for one in near if _along_outputs(one, values.shape, step, outputs)] or near
     return min(near, key=partial(steps_off, values, step)) if near else None
+
+
+def mostly(
+    values: Any, step: Any, candidates: Iterable[Candidate], outputs: Mapping[str, Collection[int]]
+) -> Found | None:
+    """The weight of the file of which an artefact has most channels, rounded, and the order of its axes; None without.
+
+    It is less alike than :func:`nearest` asks for where the other channels are swapped, or are those of another one.
+    Channels of zeros are not counted, for those of all weights are the same.
+    """
+    numpy = importlib.import_module("numpy")
+    most, found = MOST, None
+    for candidate in candidates:
+        if candidate.values.ndim < 2 or candidate.values.size != values.size:
+            continue
+        [axis] = list(outputs.get(candidate.name, ()))[:1] or [0]
+        filled = numpy.moveaxis(candidate.values, axis, 0).reshape(candidate.values.shape[axis], -1).any(axis=1)
+        for order in _orders(candidate.values.shape):
+            right = abs(values - placed(candidate.values, order, values.shape)) <= HALF * step
+            laid = back(right.astype("float64"), Candidate("", candidate.values), order)
+            channels = numpy.moveaxis(laid, axis, 0).reshape(len(filled), -1).all(axis=1)[filled]
+            if len(channels) >= FEWEST and channels.mean() >= most:
+                most, found = float(channels.mean()), (candidate, order)
+    return found
 
 
 def closest(values: Any, candidates: list[Candidate]) -> Found | None:

@@ -156,6 +156,7 @@ class _Matching:
         for name, parts in self._pieces.items():
             self._put_together(name, parts)
         self._put_back_norms()
+        self._compare_wrong()
         onnx_biases.take_out(file.graph, self._biased, self._replaced, file.known)
         often = _read_often(file.graph)
         for row in self.rows:
@@ -290,6 +291,21 @@ class _Matching:
             real = numpy.where(step > 0, values, 0.0)  # numbers that are all equal have no step, and reach nothing
             row["reach"] = max(0.0, onnx_alike.most_off(real, numpy.broadcast_to(0.0, values.shape), step))
         return row
+
+    def _compare_wrong(self) -> None:
+        """Compare weights that are like none of the file with those that are left, of which they have most channels."""
+        found = {row["tensor"] for row in self.rows}
+        left = [one for one in self._file.candidates if one.name not in found]
+        for place, row in enumerate(self.rows):
+            name = row["name"]
+            values, step = self._call.fixed[f"const:{name}"], self._call.fixed[f"step:{name}"]
+            if row["tensor"] or values.ndim < 2 or name in self._call.weights or name in self._call.floating:
+                continue
+            wrong = onnx_alike.mostly(values, step, left, self._file.outputs)
+            if wrong is not None:
+                written = onnx_alike.placed(wrong[0].values, wrong[1], values.shape)
+                self.rows[place] = self._row(values, step, wrong[0], written) | {"name": name}
+                self.arrays[f"file:{name}"] = from_numpy(written)
 
     def _put_back_norms(self) -> None:
         """Replace the constants of norms by those that give what the artefact multiplies by and adds."""
