@@ -53,6 +53,19 @@ def cut(factor: float, place: tuple[slice, ...]) -> Comparison:
     return layers(one_channel(factor)[place], EXACT[place], ROUNDED[place]).compared()
 
 
+def test_a_channel_that_repeats_a_few_numbers_is_not() -> None:
+    """The error of one number that is repeated everywhere is chance, however many numbers there are."""
+    rng = np.random.default_rng(1)
+    spread = (1 + 1e-9 * rng.standard_normal(EXACT.shape)) * np.ones(EXACT.shape)  # as float64 itself loses
+    exact, actual, emulated = EXACT.copy(), ROUNDED.copy(), ROUNDED.copy()
+    exact[:, :, 7] = EXACT[:, :, 7, :1, :1]
+    actual[:, :, 7] = exact[:, :, 7] * 1.003
+    emulated[:, :, 7] = exact[:, :, 7] * 1.0001
+    found = layers(actual * spread, exact, emulated * spread)
+    assert found.compared().status == AGREE and np.isinf(found.channels["conv"][7])
+    assert np.isfinite(np.delete(found.channels["conv"], 7)).all()
+
+
 def test_a_channel_needs_64_numbers_to_be_judged_by_itself() -> None:
     assert cut(1.012, np.s_[:, :, :, :3, :3]).status == AGREE, "4 x 3 x 3 numbers"
     assert cut(1.02, np.s_[:, :, :, :4, :4]).status == MISMATCH, "4 x 4 x 4 numbers"

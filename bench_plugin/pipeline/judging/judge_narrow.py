@@ -162,12 +162,21 @@ def _by_channel(values: Array) -> Array | None:
 def _spread(errors: Array) -> Array:
     """The norm [C] of the errors of each channel; infinite where a few of its numbers make most of it.
 
-    Of a channel that is nearly always 0 the error of the few others is chance.
+    Of a channel that is nearly always 0 the error of the few others is chance, and so is that of a channel that repeats
+    a few numbers, such as one that a pooling over the whole image has made and a Resize has enlarged.
     """
     squares = errors**2
     total, fourth = squares.sum(axis=1), (squares**2).sum(axis=1)
     count = np.divide(total**2, fourth, out=np.zeros_like(total), where=fourth > 0)
-    return np.where((count < LEAST) & (total > 0), np.inf, np.sqrt(total))
+    few = np.minimum(count, _different(errors)) < LEAST
+    return np.where(few & (total > 0), np.inf, np.sqrt(total))
+
+
+def _different(errors: Array) -> Array:
+    """How many errors of each channel [C] differ by more than a millionth of the largest one."""
+    largest = np.abs(errors).max(axis=1, keepdims=True)
+    places = np.sort(np.rint(1e6 * errors / np.where(largest > 0, largest, 1.0)), axis=1)
+    return 1 + np.count_nonzero(np.diff(places, axis=1), axis=1)
 
 
 def _norms(rows: Array | None) -> Array | None:
