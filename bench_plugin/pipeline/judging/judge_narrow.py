@@ -176,7 +176,9 @@ def _different(errors: Array) -> Array:
     """How many errors of each channel [C] differ by more than a millionth of the largest one."""
     largest = np.abs(errors).max(axis=1, keepdims=True)
     places = np.sort(np.rint(1e6 * errors / np.where(largest > 0, largest, 1.0)), axis=1)
-    return 1 + np.count_nonzero(np.diff(places, axis=1), axis=1)
+    steps: Array = np.diff(places, axis=1) != 0
+    different: Array = 1 + steps.sum(axis=1)
+    return different
 
 
 def _norms(rows: Array | None) -> Array | None:
