@@ -168,6 +168,7 @@ NUMBERS = (
     Number("search", (PROPERTY,), "fp32", "`quick` or `nightly`"),
     Number("tried", (PROPERTY,), "fp32", "generated graphs that were tried"),
     Number("valid", (PROPERTY,), "fp32", "share of them that were valid"),
+    Number("agreed", (PROPERTY,), "fp32", "how many are within their operators' rules"),
     Number("judged", (PROPERTY,), "fp32", "how many gave numbers to judge"),
     Number("known", (PROPERTY,), "fp32", "how many failed as a known failure does"),
     Number("refused", (PROPERTY,), "fp32", "how many the tool does not implement"),

@@ -55,6 +55,8 @@ def test_wrong_operators_are_found_once_each_and_then_expected(project: Project)
     code, text, rows = run(project, "Relu", "Elu", "Shrink", "Softplus")
     assert code == 1, text
     assert rows["Relu"]["status"] == "supported"
+    assert rows["Relu"]["numbers"]["agreed"] == rows["Relu"]["numbers"]["judged"] > 0
+    assert 0 < rows["Elu"]["numbers"]["agreed"] < rows["Elu"]["numbers"]["judged"]
     found = {name: (rows[name]["stage"], rows[name]["symptom"]) for name in ("Elu", "Shrink", "Softplus")}
     assert found == {
         "Elu": ("compare", "mismatch"),

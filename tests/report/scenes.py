@@ -220,10 +220,12 @@ def properties() -> list[Row]:
     nan = tanh | {"operators": ["Sin"], "message": "NaN", "stage": "run"}
     return numbered([
         header(titles=TITLES, versions=VERSIONS), plan(7, 8),
-        graphs("supported", "tvm", "Relu", numbers={"tried": 11}, flags=["out of time"]),
-        graphs("supported", "tvm", "Tanh", numbers={"tried": 7, "seen": [tanh | {"row": "tvm.toml row 2"}]}),
-        graphs("mismatch", "tvm", "Sin", numbers={"tried": 5, "found": [nan, tanh | {"reproduced": False}]},
-               stage="compare", symptom="mismatch", reason="Sin gives NaN"),
+        graphs("supported", "tvm", "Relu", numbers={"tried": 11, "agreed": 11}, flags=["out of time"]),
+        graphs("supported", "tvm", "Tanh", numbers={"tried": 7, "agreed": 3, "refused": 1, "known": 2, "silent": 1,
+               "first": {"refused": "of a scalar"}, "seen": [tanh | {"row": "tvm.toml row 2"}]}),
+        graphs("mismatch", "tvm", "Sin", stage="compare",
+               numbers={"tried": 5, "agreed": 3, "found": [nan, tanh | {"reproduced": False}]},
+               symptom="mismatch", reason="Sin gives NaN"),
         graphs("ERROR", "iree", "Relu", numbers={"tried": 0}, stage="compile", symptom="timeout",
                flags=["out of time"], **known("slow")),
         graphs("supported", "iree", "Tanh", numbers={"tried": 2, "seen": [tanh | {"row": "iree.toml row 1"}]},

@@ -128,6 +128,7 @@ class Properties:
         valid = tried - report.counts.get(INVALID, 0)
         log.numbers.update(
             search=self._effort, tried=tried, valid=round(valid / tried, 4) if tried else None,
+            agreed=report.counts.get(AGREED, 0),
             judged=report.counts.get(AGREED, 0) + report.counts.get(FAILED, 0), known=report.known,
             **{name: report.counts[name] for name in (REFUSED, SILENT, INVALID) if report.counts.get(name)},
         )  # fmt: skip

@@ -48,6 +48,17 @@ def tried(one: Entry) -> int:
     return int(one.numbers.get("tried") or 0)
 
 
+def agreed(one: Entry) -> int:
+    """How many of them were within their operators' rules; all of them in a row of an older version."""
+    count = one.numbers.get("agreed")
+    return tried(one) if count is None else int(count)
+
+
+def few_agree(one: Entry) -> bool:
+    """Whether a cell is supported although fewer than half of its graphs agreed: nothing about the others is new."""
+    return one.status == "supported" and 2 * agreed(one) < tried(one)
+
+
 def out_of_time(one: Entry) -> bool:
     """Whether the search ended with its time, before it had tried all the graphs that it meant to try."""
     return "out of time" in one.flags

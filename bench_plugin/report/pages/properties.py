@@ -11,24 +11,34 @@ from bench_plugin.report.blocks import Block, Contents, Document, Heading, Pages
 from bench_plugin.report.earlier import EarlierRuns
 from bench_plugin.report.entries import Entry
 from bench_plugin.report.formats.tabular import flat
-from bench_plugin.report.grids.properties import CHECK, PropertyGrid, build_grid, out_of_time, tried
+from bench_plugin.report.grids.properties import CHECK, PropertyGrid, agreed, build_grid, few_agree, out_of_time, tried
 from bench_plugin.report.pages.page import Page, detail_name
-from bench_plugin.report.parts import failures_table, legend_table, made_with, mark, remarks, run_line
+from bench_plugin.report.parts import failures_table, first_line, legend_table, made_with, mark, remarks, run_line
 from bench_plugin.report.statuses import NOT_RUN, ORDER
 
 NAME = "onnx-properties"
 CHECKS: tuple[str, ...] = (CHECK,)
+FEW_AGREE = "few agree"
 OPENING = (
     "Small graphs that are generated from the rules of the operators, a few for every operator and some with several "
-    "operators, each compiled and compared with a float64 reference. A cell is one operator in one compiler; the "
-    "number is how many graphs were tried. A search that ran out of time tried fewer graphs than it meant to, and says "
-    "less. A cell that fails names its smallest graph."
+    "operators, each compiled and compared with a float64 reference. A cell is one operator in one compiler. Its "
+    "numbers are how many graphs agreed, of how many were tried; a single number where all of them agreed. The others "
+    "were refused by the tool, had nothing to compare with, or failed. A cell is supported where at least one graph "
+    "agreed and no graph failed in a way that is new or has an expectation of this cell; where fewer than half agreed, "
+    f"it says {FEW_AGREE}. A search that ran out of time tried fewer graphs than it meant to, and says less. A cell "
+    "that fails names its smallest graph."
 )
 
 
 SIGNATURES = (
     "A signature is what failures with one cause have in common: stage, symptom, operators of the smallest graph and "
     "message. A known one names the row of its expectation."
+)
+
+
+FEW = (
+    "Supported cells in which fewer than half of the graphs agreed: the tool takes a part of what the operator may be. "
+    "A failure is known where an expectation of another cell of the compiler has it."
 )
 
 
@@ -59,26 +69,30 @@ def details_page(grid: PropertyGrid, name: str, back: tuple[str, str]) -> Docume
     blocks: list[Block] = [*run_line(grid.header), *remarks(grid.partial), Pages((back,)), Contents()]
     if (found := signatures_table(mine)).rows:
         blocks += [Heading("Signatures"), Paragraph(SIGNATURES), found]
+    if (few := few_table(mine)).rows:
+        blocks += [Heading("Supported in part"), Paragraph(FEW), few]
     blocks += [*failures_table(mine, describe), Heading("Legend"), legend_table(mine)]
     return Document(f"Generated graphs: {grid.headings[name]}", (*blocks, *made_with(grid.header, mine)))
 
 
 def summary_table(grid: PropertyGrid) -> Table:
-    """A line per compiler: operators, how many of them ended how, graphs tried, and cells that ran out of time."""
+    """A line per compiler: operators, how many of them ended how, in how many supported ones fewer than half of the
+    graphs agreed, graphs tried, those that agreed, and cells that ran out of time.
+    """
     counts = {name: Counter(one.shown for one in grid.of_compiler(name)) for name in grid.compilers}
     present = [status for status in reversed(ORDER) if any(count[status] for count in counts.values())]
     rows = []
     for name, count in counts.items():
         mine = grid.of_compiler(name)
         ended = (TableCell(str(count[status] or ""), status if count[status] else "") for status in present)
-        total, cut = sum(map(tried, mine)), sum(map(out_of_time, mine))
-        counted = (TableCell(str(total)), TableCell(str(cut or "")))
+        sums = sum(map(few_agree, mine)) or "", sum(map(tried, mine)), sum(map(agreed, mine))
+        counted = (TableCell(str(count)) for count in (*sums, sum(map(out_of_time, mine)) or ""))
         rows.append((TableCell(grid.headings[name]), TableCell(str(len(mine))), *ended, *counted))
-    return Table(("compiler", "operators", *present, "graphs tried", "out of time"), tuple(rows))
+    return Table(("compiler", "operators", *present, FEW_AGREE, "graphs tried", "agreed", "out of time"), tuple(rows))
 
 
 def operators_table(grid: PropertyGrid) -> Table:
-    """Operators x compilers: status and graphs tried."""
+    """Operators x compilers: status, graphs that agreed, and graphs tried."""
     rows = [
         (TableCell(operator), *(_place(grid.cells.get((operator, name))) for name in grid.compilers))
         for operator in grid.operators
@@ -101,6 +115,19 @@ def signatures_table(entries: Iterable[Entry]) -> Table:
     return Table(("stage: symptom", "operators", "message", "known", "met in"), tuple(rows))
 
 
+def few_table(entries: Iterable[Entry]) -> Table:
+    """A line for each supported cell in which fewer than half of the graphs agreed: what became of the others."""
+    rows = []
+    for one in filter(few_agree, entries):
+        counts = (agreed(one), tried(one), *(one.numbers.get(name) for name in ("refused", "known", "silent")))
+        reasons = one.numbers.get("first") or {}
+        first = next((str(reasons[name]) for name in ("refused", "failed", "silent") if reasons.get(name)), "")
+        texts = (one.cell["model"], *(count or "" for count in counts), first_line(replace(one, reason=first)))
+        rows.append(tuple(TableCell(str(text)) for text in texts))
+    heads = ("operator", "agreed", "graphs tried", "refused", "known failures", "not compared", "first reason")
+    return Table(heads, tuple(rows))
+
+
 def _signature(signature: Mapping[str, Any], known: str) -> tuple[str, ...]:
     operators = ", ".join(signature["operators"])
     how = f"{signature['stage']}: {signature['symptom']}"
@@ -121,7 +148,8 @@ def describe(one: Entry) -> str:
 def _place(one: Entry | None) -> TableCell:
     if one is None:
         return TableCell(NOT_RUN, NOT_RUN)
-    counted = (str(tried(one) or ""), "out of time" if out_of_time(one) else "")
+    number = str(tried(one) or "") if agreed(one) == tried(one) else f"{agreed(one)} of {tried(one)}"
+    counted = (number, FEW_AGREE if few_agree(one) else "", "out of time" if out_of_time(one) else "")
     count = ", ".join(part for part in counted if part)
     parts = (one.status, mark(one), count and f"({count})")
     return TableCell(" ".join(part for part in parts if part), one.shown, one.reason)
