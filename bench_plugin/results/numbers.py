@@ -36,7 +36,13 @@ NUMBERS = (
     Number("tolerance_M", BY_ERROR, COMPUTED, "what M may reach"),
     Number("noise_E", BY_ERROR, COMPUTED, "E of runs that are right by construction at this precision"),
     Number("noise_M", BY_ERROR, COMPUTED, "M of those runs"),
-    Number("needed", (*BY_ERROR, OPERATOR), COMPUTED, "share of the tolerance that was used; above 1 is no agreement"),
+    Number(
+        "needed",
+        (*BY_ERROR, OPERATOR),
+        COMPUTED,
+        "share of the tolerance that was used, where layers are judged in place by the worst of them; above 1 is no "
+        "agreement",
+    ),
     Number("max_abs", BY_ERROR, COMPUTED, "largest absolute difference, in units of the output"),
     Number("max_rel", BY_ERROR, COMPUTED, "largest absolute difference / largest absolute value of the reference"),
     Number("cosine", BY_ERROR, COMPUTED, "cosine between output and reference"),

@@ -78,6 +78,7 @@ def test_a_model_whose_roundings_add_up_is_judged_by_its_layers(chain: Project, 
     numbers = row["numbers"]
     assert row["status"] == "supported", row["reason"]
     assert SETTLED in row["flags"] and numbers["whole_by"] == "layers in place"
+    assert numbers["E"] > numbers["tolerance_E"] and 0 < numbers["needed"] <= 1, "needed is that of the worst layer"
     assert numbers["noise_E"] > 0.2, "end to end nothing could be told"
     assert (numbers["layers"], numbers["layers_wrong"], len(numbers["per_layer"])) == (8, 0, 8)
     assert numbers["mutants"]["weights x1.01 at gemm0"]["killed"] and numbers["strength"] >= 0.5

@@ -150,6 +150,7 @@ def test_each_layer_has_a_row_and_the_verdict_says_by_what_it_was_judged() -> No
     numbers = found.numbers
     assert (numbers["layers"], numbers["layer_inputs"], numbers["layers_wrong"]) == (2, 4, 0)
     assert numbers["truth"] == "file in float64, layer by layer" and numbers["whole_by"] == "layers in place"
+    assert numbers["needed"] == pytest.approx(0.5), "the worst of both: as far off as the noise, of twice as much"
     assert [row["name"] for row in numbers["per_layer"]] == ["a", "b"]
     first, second = numbers["per_layer"]
     assert first["E"] == pytest.approx(first["noise_E"]) and first["tolerance_E"] == 2 * first["noise_E"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bench_plugin.checks.equivalence.narrow import SETTLED
 from bench_plugin.domain.precision import PRECISIONS
 from bench_plugin.report.blocks import Table
 from bench_plugin.report.entries import entry, heading
@@ -194,3 +195,9 @@ def test_a_line_says_who_rounded_and_the_legend_explains_what_is_there() -> None
     assert [line.text for line in grid.lines] == ["fp32", "fp16", "w8a8 (by the tool)", "w8a8 (qdq)"]
     shown = [mark for mark, _ in compiled_page._marks(grid)]
     assert shown == ["(by the tool)", "(qdq), (w16) …", "fast-math"]
+
+
+def test_a_cell_that_its_layers_settle_says_so_beside_an_error_beyond_its_tolerance() -> None:
+    grid = compiled.build_grid([header(), equivalence("fp16", flags=[SETTLED])])
+    assert texts(compiled_page.main_table(grid))[0][-1] == "supported by layers"
+    assert [mark for mark, _ in compiled_page._marks(grid)] == ["by layers"]

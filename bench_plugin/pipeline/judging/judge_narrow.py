@@ -91,6 +91,7 @@ class NarrowLayers:
         numbers = {
             "layers": len(found), "layer_inputs": min((len(values) for values in self.exact.values()), default=0),
             "layers_wrong": len(wrong), "per_layer": [_row(name, one) for name, one in found.items()],
+            "needed": max((float(one.numbers.get("needed", 0.0)) for one in found.values()), default=0.0),
         }  # fmt: skip
         if wrong:
             return Comparison(MISMATCH, "; ".join(f"layer {reason}" for reason in wrong[:3]), numbers)

@@ -54,6 +54,7 @@ MARKS = (
     ("(by the tool)", "quantised, or converted to float16, by the tool itself"),
     ("(qdq), (w16) …", "a pre-quantised or pre-converted model was compiled"),
     ("fast-math", "the compiler's default is fast-math, so the tolerance is wider"),
+    ("by layers", "each layer is right within the model; end to end roundings add up, and E may exceed its tolerance"),
     ("one-by-one sums", "right if float32 terms are added one by one, in an order that ONNX leaves open"),
     ("low-precision accumulate", "right if products are summed in the narrow type itself, which ONNX leaves open"),
     ("simulated", "the artefact computes in floating point what it should compute in integers"),

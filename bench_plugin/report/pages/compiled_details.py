@@ -11,7 +11,11 @@ from bench_plugin.report.figures import measured, metric_lost, task_metric
 from bench_plugin.report.grids.compiled import LOCAL, CompiledGrid, line_of
 from bench_plugin.report.parts import failures_table, legend_table, made_with, mark, number, remarks, run_line
 
-FLAGS = {"loose": "fast-math"}  # a flag of a row that is shown as another word
+BY_LAYERS = "by layers"
+FLAGS = {  # flags of a row that are shown as other words
+    "loose": "fast-math",
+    "every layer is right in its place; end to end roundings add up": BY_LAYERS,
+}
 MISSED = "Mutants that the comparison of a supported cell would let pass, and the cells."
 UNEXERCISED = (
     "Mutants that change nothing on these inputs, even in float64, such as a branch left out that adds zeros: no "
@@ -19,6 +23,7 @@ UNEXERCISED = (
 )
 SHOWN = (
     "fast-math",
+    BY_LAYERS,
     "one-by-one sums",
     "low-precision accumulate",
     "simulated",
