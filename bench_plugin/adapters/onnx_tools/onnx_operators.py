@@ -7,7 +7,13 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bench_plugin.adapters.onnx_tools.shared import onnx_scans, onnx_settings, onnx_widened, onnx_windows
+from bench_plugin.adapters.onnx_tools.shared import (
+    onnx_blockwise,
+    onnx_scans,
+    onnx_settings,
+    onnx_widened,
+    onnx_windows,
+)
 from bench_plugin.adapters.onnx_tools.shared.onnx_recurrent import recurrent_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
@@ -19,7 +25,7 @@ ADAPTER = {
     "title": "Operators of the ONNX reference in float64",
     "distribution": "onnx",
     "operations": [],
-    "uses": ["onnx_recurrent", "onnx_scans", "onnx_settings", "onnx_widened", "onnx_windows"],
+    "uses": ["onnx_blockwise", "onnx_recurrent", "onnx_scans", "onnx_settings", "onnx_widened", "onnx_windows"],
 }
 
 NEAR_TIE = 1e-4  # how far float32 may move a zero point of up to 255
@@ -85,6 +91,7 @@ def fast_operators(onnx: Any) -> list[Any]:
         *_quantised(base),
         *_corrected(base),
         *widened,
+        *onnx_blockwise.operators(base),
         *onnx_scans.operators(),
     ]
 

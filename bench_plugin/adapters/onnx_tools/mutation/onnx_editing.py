@@ -62,7 +62,12 @@ class Graph:
 
     def layers(self) -> list[tuple[Any, Any]]:
         """Nodes with a weight of their own, and that weight."""
-        found = [(node, self.weights.get(node.input[1])) for node in self.nodes(*LAYERS)]
+        return [(node, weight) for node, weight in self.scaled() if node.op_type in LAYERS]
+
+    def scaled(self) -> list[tuple[Any, Any]]:
+        """These nodes, and those whose weights are blocks of few bits, with the scales of the blocks."""
+        places = dict.fromkeys(LAYERS, 1) | {"MatMulNBits": 2}
+        found = [(node, self.weights.get(node.input[places[node.op_type]])) for node in self.nodes(*places)]
         return [(node, weight) for node, weight in found if weight is not None and weight.data_type in (FLOAT, HALF)]
 
     def middle(self) -> tuple[Any, Any] | None:

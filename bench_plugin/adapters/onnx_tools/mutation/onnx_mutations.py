@@ -46,7 +46,7 @@ class Adapter:
 
 def scaled(graph: Graph, turn: int, factor: float = 1.01) -> Mutated:
     """The weights of one layer times a factor: of the layer in the middle at turn 0, then of others, the next first."""
-    layers = graph.layers()
+    layers = graph.scaled()
     middle = len(layers) // 2
     nearest = sorted(range(len(layers)), key=lambda place: (abs(place - middle), place < middle))
     if turn >= len(layers):
