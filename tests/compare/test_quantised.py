@@ -20,7 +20,8 @@ from bench_plugin.compare.quantised import (
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED
 from bench_plugin.domain.outcome import Unverified
 from bench_plugin.pipeline.judging.judge import Judge, ReferenceOutputs
-from bench_plugin.pipeline.judging.judge_quantised import LayerResults, signal_to_noise
+from bench_plugin.pipeline.judging.judge_noise import signal_to_noise
+from bench_plugin.pipeline.judging.judge_quantised import LayerResults
 from bench_plugin.pipeline.stages import Done
 
 Array = np.ndarray[Any, Any]

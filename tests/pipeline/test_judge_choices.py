@@ -9,7 +9,7 @@ import pytest
 
 from bench_plugin.compare.quantised import compare_by_approximation
 from bench_plugin.compare.verdict import AGREE, MISMATCH
-from bench_plugin.pipeline.judging.judge_quantised import choices, noisy, signal_to_noise
+from bench_plugin.pipeline.judging.judge_noise import choices, noisy, signal_to_noise
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(0)

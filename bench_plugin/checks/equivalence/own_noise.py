@@ -15,7 +15,8 @@ from bench_plugin.domain.outcome import Failure, Outcome, Unverified
 from bench_plugin.domain.precision import WEIGHTS
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judging.judge import ReferenceOutputs
-from bench_plugin.pipeline.judging.judge_quantised import choices, numbered, signal_to_noise, strength_by_noise
+from bench_plugin.pipeline.judging.judge_noise import choices, signal_to_noise, strength_by_noise
+from bench_plugin.pipeline.judging.judge_quantised import numbered
 from bench_plugin.pipeline.stages import Done
 
 LAYERED = "qdq"  # the pre-quantised models that can be split at their quantisations

@@ -18,12 +18,8 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Failure, Unverified
 from bench_plugin.pipeline.cell_run import CellRun
 from bench_plugin.pipeline.judging.judge import ReferenceOutputs
-from bench_plugin.pipeline.judging.judge_quantised import (
-    choices,
-    numbered,
-    only_in_whole,
-    signal_to_noise,
-)
+from bench_plugin.pipeline.judging.judge_noise import choices, signal_to_noise
+from bench_plugin.pipeline.judging.judge_quantised import numbered, only_in_whole
 from bench_plugin.pipeline.stages import Done
 from bench_plugin.pipeline.tasks import layer_tasks
 
