@@ -146,11 +146,13 @@ def main(folder: str, block: int = 0) -> int:
     A ``block`` is how many elements of the columns of a convolution are multiplied at once.
     """
     for name in (
-        "shared/onnx_recurrent",
-        "shared/onnx_scans",
-        "shared/onnx_settings",
-        "shared/onnx_widened",
-        "shared/onnx_windows",
+        "operators/onnx_blockwise",
+        "operators/onnx_quantised",
+        "operators/onnx_recurrent",
+        "operators/onnx_scans",
+        "operators/onnx_settings",
+        "operators/onnx_widened",
+        "operators/onnx_windows",
         "shared/onnx_names",
         "onnx_evaluator",
         "shared/onnx_memory",
@@ -159,7 +161,7 @@ def main(folder: str, block: int = 0) -> int:
     ):  # what is used comes first
         dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
         module = modules.loaded(dotted, os.path.join(folder, f"{name}.py"))
-        if block and name == "shared/onnx_windows":
+        if block and name == "operators/onnx_windows":
             module.BLOCK = block
     adapter = module.Adapter()
     rng = np.random.default_rng(0)

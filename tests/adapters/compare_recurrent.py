@@ -44,11 +44,13 @@ def cases() -> Iterator[tuple[str, dict[str, Any], bool]]:
 def main(folder: str) -> int:
     """1 when a result differs; prints how many were compared."""
     for name in (
-        "shared/onnx_recurrent",
-        "shared/onnx_scans",
-        "shared/onnx_settings",
-        "shared/onnx_widened",
-        "shared/onnx_windows",
+        "operators/onnx_blockwise",
+        "operators/onnx_quantised",
+        "operators/onnx_recurrent",
+        "operators/onnx_scans",
+        "operators/onnx_settings",
+        "operators/onnx_widened",
+        "operators/onnx_windows",
         "shared/onnx_names",
         "onnx_evaluator",
         "shared/onnx_memory",

@@ -20,7 +20,8 @@ from onnx.reference import ReferenceEvaluator
 from bench_plugin.agent import modules
 
 TOOLS = (
-    "shared/onnx_recurrent", "shared/onnx_scans", "shared/onnx_settings", "shared/onnx_widened", "shared/onnx_windows",
+    "operators/onnx_blockwise", "operators/onnx_quantised", "operators/onnx_recurrent", "operators/onnx_scans",
+    "operators/onnx_settings", "operators/onnx_widened", "operators/onnx_windows",
     "shared/onnx_names", "onnx_evaluator", "shared/onnx_memory", "onnx_operators",
     "onnx_float64",
 )  # fmt: skip

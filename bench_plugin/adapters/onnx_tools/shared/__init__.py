@@ -1,1 +1,1 @@
-"""What several tools for ONNX files take: names that nodes read, and recurrent layers for the reference evaluator."""
+"""What several tools for ONNX files take: names that nodes read, sizes, sums, groups, and memory of the evaluator."""

@@ -1,0 +1,1 @@
+"""Operators for onnx's reference evaluator by family: windows, settings, recurrence, loops, quantisation, blocks."""
