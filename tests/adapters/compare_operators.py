@@ -45,6 +45,10 @@ def cases(rng: np.random.Generator) -> Any:
         yield "Conv", {"auto_pad": auto, "strides": [2, 2]}, (1, 3, 8, 7), (2, 3, 3, 3), {}
         yield "MaxPool", {"auto_pad": auto, "strides": [2, 2], "kernel_shape": [3, 3]}, (1, 3, 8, 7), None, {}
     yield "Conv", {"pads": [1, 1]}, (2, 3, 11), (4, 3, 3), {}
+    for axes in ([0], [-1, 1], [2, 0, 1]):
+        yield "ReduceLogSumExp", {"axes": axes, "opset": 13}, (3, 4, 5), None, {}
+    yield "ReduceLogSumExp", {"opset": 13}, (3, 4, 5), None, {}
+    yield "ReduceLogSumExp", {"opset": 13}, (), None, {}
     yield "Conv", {}, (1, 2, 5, 5, 5), (3, 2, 2, 2, 2), {}
     for stride, dilation, group in itertools.product(
         (1, 2), (1, 2), (1, 2, 4)

@@ -186,12 +186,25 @@ def _corrected(base: Any) -> list[Any]:
             return (np.asarray(total / len(given)).astype(given[0].dtype),)
 
     class Softsign(base):  # type: ignore[misc]
-        """The evaluator's own fails on scalars, as do the next two on scalars and on no elements."""
+        """The evaluator's own fails on scalars, as do the next three, Flatten on no elements too."""
 
         op_domain = ""
 
         def _run(self, x: Any) -> tuple[Any]:
             return (np.asarray(x / (1 + np.abs(x))).astype(x.dtype),)
+
+    class ReduceLogSumExp(base):  # type: ignore[misc]
+        op_domain = ""
+
+        def _run(self, x: Any, axes: Any = None, keepdims: Any = None, noop_with_empty_axes: Any = 0) -> tuple[Any]:
+            along = None if axes is None or not len(axes) else tuple(map(int, axes))
+            if along is None and noop_with_empty_axes:
+                return (x,)
+            largest = np.max(x, axis=along, keepdims=True, initial=-np.inf)
+            shift = np.where(np.isfinite(largest), largest, 0)
+            found = np.log(np.exp(x - shift).sum(axis=along, keepdims=True)) + shift
+            kept = found if keepdims is None or keepdims else np.squeeze(found, axis=along)
+            return (np.asarray(kept).astype(x.dtype),)
 
     class Flatten(base):  # type: ignore[misc]
         op_domain = ""
@@ -224,7 +237,7 @@ def _corrected(base: Any) -> list[Any]:
             y = y if b is None else y + b.reshape(-1, *[1] * (x.ndim - 2))
             return (y.astype(x.dtype),)
 
-    own = [LRN, GlobalMaxPool, LpNormalization, Mean, Softsign, Flatten, GatherElements, ConvTranspose]
+    own = [LRN, GlobalMaxPool, LpNormalization, Mean, Softsign, ReduceLogSumExp, Flatten, GatherElements, ConvTranspose]
     return [*own, *onnx_settings.operators(base), *recurrent_operators(base)]
 
 
