@@ -172,19 +172,14 @@ class Positions(torch.nn.Module):
 """
 
 
-def positions(project: Project, compiler: str) -> Mapping[str, Any]:
+def test_a_constant_that_is_observed_like_an_activation_may_lose_its_ends(project: Project) -> None:
     project.write("positions.py", POSITIONS)
-    if compiler == "executorch":
-        project.write("test_models.py", EQUIVALENCE)
+    project.write("test_models.py", EQUIVALENCE)
     text = MODEL.format(shape='["batch", 20, 16]', layers="")
     start = text.index('callable = "torch.nn.Sequential"')
     text = text[:start] + 'callable = "../../positions.py:Positions"\n' + text[text.index("[missing]") :]
     project.write("fixtures/models/net.toml", text)
-    chosen = ["--models=net", "--frameworks=pytorch", f"--compilers={compiler}", "--precisions=w8a8"]
-    return the_row(project.run(*chosen))
-
-
-def test_a_constant_that_is_observed_like_an_activation_may_lose_its_ends(project: Project) -> None:
-    row = positions(project, "executorch")
+    chosen = ["--models=net", "--frameworks=pytorch", "--compilers=executorch", "--precisions=w8a8"]
+    row = the_row(project.run(*chosen))
     assert row["status"] == "supported", row["reason"]
     assert 0.51 < row["numbers"]["converter"]["worst_steps"] <= 1

@@ -173,6 +173,22 @@ def test_a_table_that_is_clipped_is_said_to_be() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("observed", "clipped", "steps", "status"),
+    [
+        (True, True, 1.0, AGREE),
+        (True, True, 1.01, MISMATCH),
+        (True, False, 0.9, MISMATCH),
+        (False, True, 0.9, MISMATCH),
+    ],
+)
+def test_what_is_observed_like_an_activation_may_be_cut_off_by_what_its_range_may_be_off(
+    observed: bool, clipped: bool, steps: float, status: str
+) -> None:
+    constants = [{**constant, "observed": observed} for constant in CONSTANTS]
+    assert compare_constants(constants, [match("w", steps) | {"clipped": clipped}]).status == status
+
+
 def test_zeros_in_place_of_a_constant_are_named_without_a_share_of_it() -> None:
     floats = [{**constant, "floating": True} for constant in CONSTANTS]
     found = compare_floats(floats, [match("b", 12_345.0) | {"missing": True}])

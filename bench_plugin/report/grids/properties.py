@@ -48,15 +48,16 @@ def tried(one: Entry) -> int:
     return int(one.numbers.get("tried") or 0)
 
 
-def agreed(one: Entry) -> int:
-    """How many of them were within their operators' rules; all of them in a row of an older version."""
+def agreed(one: Entry) -> int | None:
+    """How many of them were within their operators' rules; None in a row of an older version, which does not say."""
     count = one.numbers.get("agreed")
-    return tried(one) if count is None else int(count)
+    return None if count is None else int(count)
 
 
 def few_agree(one: Entry) -> bool:
     """Whether a cell is supported although fewer than half of its graphs agreed: nothing about the others is new."""
-    return one.status == "supported" and 2 * agreed(one) < tried(one)
+    count = agreed(one)
+    return one.status == "supported" and count is not None and 2 * count < tried(one)
 
 
 def out_of_time(one: Entry) -> bool:

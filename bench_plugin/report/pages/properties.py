@@ -85,7 +85,8 @@ def summary_table(grid: PropertyGrid) -> Table:
     for name, count in counts.items():
         mine = grid.of_compiler(name)
         ended = (TableCell(str(count[status] or ""), status if count[status] else "") for status in present)
-        sums = sum(map(few_agree, mine)) or "", sum(map(tried, mine)), sum(map(agreed, mine))
+        right = [graphs for one in mine if (graphs := agreed(one)) is not None]
+        sums = sum(map(few_agree, mine)) or "", sum(map(tried, mine)), sum(right) if len(right) == len(mine) else ""
         counted = (TableCell(str(count)) for count in (*sums, sum(map(out_of_time, mine)) or ""))
         rows.append((TableCell(grid.headings[name]), TableCell(str(len(mine))), *ended, *counted))
     return Table(("compiler", "operators", *present, FEW_AGREE, "graphs tried", "agreed", "out of time"), tuple(rows))
@@ -148,8 +149,15 @@ def describe(one: Entry) -> str:
 def _place(one: Entry | None) -> TableCell:
     if one is None:
         return TableCell(NOT_RUN, NOT_RUN)
-    number = str(tried(one) or "") if agreed(one) == tried(one) else f"{agreed(one)} of {tried(one)}"
-    counted = (number, FEW_AGREE if few_agree(one) else "", "out of time" if out_of_time(one) else "")
+    counted = (_graphs(one), FEW_AGREE if few_agree(one) else "", "out of time" if out_of_time(one) else "")
     count = ", ".join(part for part in counted if part)
     parts = (one.status, mark(one), count and f"({count})")
     return TableCell(" ".join(part for part in parts if part), one.shown, one.reason)
+
+
+def _graphs(one: Entry) -> str:
+    """How many graphs agreed, of how many; a single number where all did."""
+    count, total = agreed(one), tried(one)
+    if not total:
+        return ""
+    return f"{total} tried" if count is None else str(total) if count == total else f"{count} of {total}"

@@ -65,7 +65,7 @@ class Graph:
         return [(node, weight) for node, weight in self.scaled() if node.op_type in LAYERS]
 
     def scaled(self) -> list[tuple[Any, Any]]:
-        """These nodes, and those whose weights are blocks of few bits, with the scales of the blocks."""
+        """Nodes with a weight of their own, and that weight; of one in blocks of few bits their scales."""
         places = dict.fromkeys(LAYERS, 1) | {"MatMulNBits": 2}
         found = [(node, self.weights.get(node.input[places[node.op_type]])) for node in self.nodes(*places)]
         return [(node, weight) for node, weight in found if weight is not None and weight.data_type in (FLOAT, HALF)]
