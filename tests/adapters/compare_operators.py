@@ -1,6 +1,6 @@
 """Runs single operators in the float64 evaluator and in ONNX Runtime, with many attributes: prints what differs.
 
-Executed by the interpreter of the onnxruntime toolchain: ``python compare_operators.py ADAPTERS_FOLDER``.
+Executed by the interpreter of the onnxruntime toolchain: ``python compare_operators.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
-from bench_plugin.agent import modules
+from bench_plugin.adapters.onnx_tools import onnx_float64
+from bench_plugin.adapters.onnx_tools.operators import onnx_windows
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import EvaluateCall, Place
@@ -144,30 +145,14 @@ def disputed(rng: np.random.Generator) -> Any:
     yield "GridSample", cubic, (1, 2, 6, 5), None, beyond, "beyond a border"
 
 
-def main(folder: str, block: int = 0) -> int:
+def main(block: int = 0) -> int:
     """1 when a result differs, or a disputed case has one; prints how many were compared.
 
     A ``block`` is how many elements of the columns of a convolution are multiplied at once.
     """
-    for name in (
-        "operators/onnx_blockwise",
-        "operators/onnx_quantised",
-        "operators/onnx_recurrent",
-        "operators/onnx_scans",
-        "operators/onnx_settings",
-        "operators/onnx_widened",
-        "operators/onnx_windows",
-        "shared/onnx_names",
-        "onnx_evaluator",
-        "shared/onnx_memory",
-        "onnx_operators",
-        "onnx_float64",
-    ):  # what is used comes first
-        dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
-        module = modules.loaded(dotted, os.path.join(folder, f"{name}.py"))
-        if block and name == "operators/onnx_windows":
-            module.BLOCK = block
-    adapter = module.Adapter()
+    if block:
+        onnx_windows.BLOCK = block
+    adapter = onnx_float64.Adapter()
     rng = np.random.default_rng(0)
     count = wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -242,4 +227,4 @@ def _model(operator: str, attributes: Any, shape: Any, kernel: Any, extra: Any, 
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:])))
+    sys.exit(main(*map(int, sys.argv[1:])))

@@ -1,6 +1,6 @@
 """Runs recurrent layers in the float64 evaluator and in ONNX Runtime, with every attribute: prints what differs.
 
-Executed by the interpreter of the onnxruntime toolchain: ``python compare_recurrent.py ADAPTERS_FOLDER``.
+Executed by the interpreter of the onnxruntime toolchain: ``python compare_recurrent.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import onnx
 import onnxruntime
 from onnx import helper, numpy_helper
 
-from bench_plugin.agent import modules
+from bench_plugin.adapters.onnx_tools import onnx_float64
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import EvaluateCall, Place
 
@@ -41,25 +41,9 @@ def cases() -> Iterator[tuple[str, dict[str, Any], bool]]:
     yield "LSTM", {"input_forget": 1}, False
 
 
-def main(folder: str) -> int:
+def main() -> int:
     """1 when a result differs; prints how many were compared."""
-    for name in (
-        "operators/onnx_blockwise",
-        "operators/onnx_quantised",
-        "operators/onnx_recurrent",
-        "operators/onnx_scans",
-        "operators/onnx_settings",
-        "operators/onnx_widened",
-        "operators/onnx_windows",
-        "shared/onnx_names",
-        "onnx_evaluator",
-        "shared/onnx_memory",
-        "onnx_operators",
-        "onnx_float64",
-    ):  # what is used comes first
-        dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
-        module = modules.loaded(dotted, os.path.join(folder, f"{name}.py"))
-    adapter = module.Adapter()
+    adapter = onnx_float64.Adapter()
     rng = np.random.default_rng(0)
     count = wrong = 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -100,4 +84,4 @@ def _model(operator: str, attributes: dict[str, Any], lengths: bool, rng: Any) -
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main())

@@ -6,7 +6,6 @@ written here whose results are not those of the case.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import warnings
@@ -17,14 +16,8 @@ import onnx
 from onnx.backend.test.case import node as cases
 from onnx.reference import ReferenceEvaluator
 
-from bench_plugin.agent import modules
+from bench_plugin.adapters.onnx_tools import onnx_float64, onnx_operators
 
-TOOLS = (
-    "operators/onnx_blockwise", "operators/onnx_quantised", "operators/onnx_recurrent", "operators/onnx_scans",
-    "operators/onnx_settings", "operators/onnx_widened", "operators/onnx_windows",
-    "shared/onnx_names", "onnx_evaluator", "shared/onnx_memory", "onnx_operators",
-    "onnx_float64",
-)  # fmt: skip
 OURS = ("Erf", "AffineGrid", "LinearAttention", "CausalConvWithState")
 # Results are integers, or by their definition numbers of float32.
 EXACT = {"Ceil", "Floor", "Round", "DynamicQuantizeLinear", "MelWeightMatrix", "TreeEnsemble", "Adam"}
@@ -35,12 +28,8 @@ class TooSlow(Exception):
     """A case took longer than SECONDS."""
 
 
-def main(folder: str) -> int:
+def main() -> int:
     """1 where something is printed, or hardly a case could be run; prints how many operators were looked at."""
-    tools = [
-        modules.loaded(f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}", os.path.join(folder, f"{name}.py"))
-        for name in TOOLS
-    ]
     found: dict[str, list[bool]] = {}
     wrong = 0
     rng = np.random.default_rng(0)
@@ -48,7 +37,7 @@ def main(folder: str) -> int:
         nodes = case.model.graph.node
         if len(nodes) != 1:
             continue
-        results = evaluated(*tools[-2:], case, rng)
+        results = evaluated(case, rng)
         name = nodes[0].op_type
         rounded = [in_float32(one) for one in results if looked_at(one)]
         found.setdefault(name, []).extend(rounded)
@@ -64,7 +53,7 @@ def main(folder: str) -> int:
     return 1 if wrong or missing or looked < 100 else 0
 
 
-def evaluated(operators: Any, promoting: Any, case: Any, rng: np.random.Generator) -> list[Any]:
+def evaluated(case: Any, rng: np.random.Generator) -> list[Any]:
     """The results of a case whose inputs are moved off the numbers of float32; none where it cannot be run so."""
     model = onnx.ModelProto()
     model.CopyFrom(case.model)
@@ -73,7 +62,7 @@ def evaluated(operators: Any, promoting: Any, case: Any, rng: np.random.Generato
         return []
     signal.alarm(SECONDS)
     try:
-        evaluator = ReferenceEvaluator(promoting.promoted(onnx, model), new_ops=operators.fast_operators(onnx))
+        evaluator = ReferenceEvaluator(onnx_float64.promoted(onnx, model), new_ops=onnx_operators.fast_operators(onnx))
         feeds = {name: moved(np.asarray(one), rng) for name, one in zip(evaluator.input_names, given, strict=False)}
         if not any(one.dtype == np.float64 for one in feeds.values()):
             return []
@@ -117,4 +106,4 @@ def _end(*_: object) -> None:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, _end)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main())

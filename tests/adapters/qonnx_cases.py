@@ -1,6 +1,6 @@
 """QONNX files and what stands in their place, in an environment with onnx and numpy: prints JSON.
 
-``python qonnx_cases.py ADAPTERS_FOLDER FOLDER``: every case is written to FOLDER as ``<name>.onnx`` and, rewritten, as
+``python qonnx_cases.py FOLDER``: every case is written to FOLDER as ``<name>.onnx`` and, rewritten, as
 ``<name>.qcdq.onnx``; ``off`` is the largest difference of the rewritten file from the formula of Quant, ``expected``
 its result.
 """
@@ -17,7 +17,7 @@ import onnx
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from bench_plugin.agent import modules
+from bench_plugin.adapters.characterise.few_bits import qonnx_files
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.contract import Place, PrepareCall
 
@@ -68,19 +68,15 @@ CASES = {
 }
 
 
-def main(adapters: str, folder: str) -> None:
+def main(folder: str) -> None:
     """Print what became of every case."""
-    few_bits = "characterise/few_bits"
-    for place in ("onnx_tools/shared/onnx_names", f"{few_bits}/low_bits", f"{few_bits}/qonnx_files"):
-        dotted = f"bench_plugin.adapters.{place.replace('/', '.')}"
-        adapter = modules.loaded(dotted, os.path.join(adapters, f"{place}.py"))
     found: dict[str, Any] = {}
     for name, (model, expected) in CASES.items():
         source, target = (os.path.join(folder, f"{name}{end}.onnx") for end in ("", ".qcdq"))
         onnx.save(model, source)
         call = PrepareCall(graph="qcdq").at(Place(folder, {}, {}, lambda stage: None))
         try:
-            said = adapter.converted(call, source, target)
+            said = qonnx_files.converted(call, source, target)
         except Unsupported as error:
             found[name] = {"refused": str(error)}
             continue
@@ -97,4 +93,4 @@ def main(adapters: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1])

@@ -1,13 +1,12 @@
 """Rounds the weights of small graphs and evaluates them: prints JSON. Executed in the onnxruntime toolchain.
 
-``python rounding_cases.py ADAPTERS_FOLDER``
+``python rounding_cases.py``
 """
 
 from __future__ import annotations
 
 import copy
 import json
-import os
 import sys
 from typing import Any
 
@@ -17,7 +16,9 @@ from onnx import helper as h
 from onnx import numpy_helper as n
 from onnx.reference import ReferenceEvaluator
 
-from bench_plugin.agent import modules
+from bench_plugin.adapters.onnx_tools.rounding import onnx_computed, onnx_places
+from bench_plugin.adapters.onnx_tools.rounding import onnx_rounding as rounding
+from bench_plugin.agent.adapter import Unsupported
 
 
 def model(
@@ -299,7 +300,7 @@ def sized() -> Any:
     return model(nodes, {"x": ["batch", 5]}, ["batch", 5], {"w": weight, "last": np.array(1)})
 
 
-def refused(rng: Any, rounding: Any) -> dict[str, str]:
+def refused(rng: Any) -> dict[str, str]:
     """Why files with weights of these types have no w16; empty where they have one."""
     single = rng.standard_normal((4, 5)).astype(np.float32)
     last = h.make_node("MatMul", ["x", "w"], ["y"])
@@ -314,24 +315,12 @@ def refused(rng: Any, rounding: Any) -> dict[str, str]:
         try:
             rounding.rounded(onnx, model(nodes, {"x": [2, 4]}, [2, 4 if kind == "vectors" else 5], weights), "w16")
             said[kind] = ""
-        except rounding.Unsupported as why:
+        except Unsupported as why:
             said[kind] = str(why)
     return said
 
 
-def main(folder: str) -> None:
-    for name in (
-        "shared/onnx_names",
-        "shared/onnx_tied",
-        "rounding/onnx_constants",
-        "rounding/onnx_absorbed",
-        "rounding/onnx_computed",
-        "rounding/onnx_places",
-        "rounding/onnx_folding",
-        "rounding/onnx_rounding",
-    ):
-        dotted = f"bench_plugin.adapters.onnx_tools.{name.replace('/', '.')}"
-        rounding = modules.loaded(dotted, os.path.join(folder, "onnx_tools", f"{name}.py"))
+def main() -> None:
     rng = np.random.default_rng(0)
     graphs = {
         "lstm": recurrent("LSTM", 4, rng), "gru": recurrent("GRU", 3, rng, linear_before_reset=1), "cut": cut(rng),
@@ -372,7 +361,7 @@ def main(folder: str) -> None:
                                   if key in stored and (stored[key] != value).any()),
             }  # fmt: skip
     convert = rounding.converter("w16-all")
-    made = sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_places"].places
+    made = onnx_places.places
     for name in ("tiny", "dense", "divided", "looped"):
         graph = graphs[name] if name in graphs else divided(rng)
         places = made(onnx, graph, convert)
@@ -380,16 +369,16 @@ def main(folder: str) -> None:
     whole = rounding.unrounded(onnx, sized(), "w16-all")
     found["sized"] = [[place.name, place.weight, place.of] for place in made(onnx, whole, convert)]
     kept = powers(np.random.default_rng(5))
-    sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_computed"].store(onnx, kept)
+    onnx_computed.store(onnx, kept)
     found["powers"] = [[place.name, place.weight, place.of] for place in made(onnx, kept, convert)]
-    found["refused"] = refused(rng, rounding)
+    found["refused"] = refused(rng)
     found["absorbed"] = [absorbed(rng, made, transposed=transposed) for transposed in (False, True)]
     found["shared"] = shared(rng, made)
     found["attended"] = [attended(rng, made, scale) for scale in (None, 0.31)]
     found["gated"] = gated(rng, made)
-    found["computed"] = computed(rng, sys.modules["bench_plugin.adapters.onnx_tools.rounding.onnx_computed"].store)
+    found["computed"] = computed(rng, onnx_computed.store)
     json.dump(found, sys.stdout)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -17,8 +17,7 @@ ROOT = Path(__file__).parents[2]
 def test_operators_agree_with_onnx_runtime(call: str) -> None:
     name, *block = call.split()  # of a convolution's columns, so many elements at once
     script = Path(__file__).with_name(name)
-    folder = ROOT / "bench_plugin/adapters/onnx_tools"
-    command = [str(Toolchains().ensure("onnxruntime")), str(script), str(folder), *block]
+    command = [str(Toolchains().ensure("onnxruntime")), str(script), *block]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -27,7 +26,7 @@ def test_operators_agree_with_onnx_runtime(call: str) -> None:
 
 def test_no_operator_rounds_to_float32() -> None:
     script = Path(__file__).with_name("compare_widths.py")
-    command = [str(Toolchains().ensure("onnxruntime")), str(script), str(ROOT / "bench_plugin/adapters/onnx_tools")]
+    command = [str(Toolchains().ensure("onnxruntime")), str(script)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from bench_plugin.inventory.adapters import BUILT_IN
-
 ROOT = Path(__file__).parents[2]
 ROUNDED = 2e-2  # relative to the largest output, by rounding weights to float16
 LEAST = 1e-6  # below that nothing was rounded
@@ -21,7 +19,7 @@ LEAST = 1e-6  # below that nothing was rounded
 @pytest.fixture(scope="module")
 def found(tools_python: Path) -> Mapping[str, Any]:
     """Every graph of rounding_cases.py with every rounding."""
-    command = [str(tools_python), str(Path(__file__).with_name("rounding_cases.py")), str(BUILT_IN)]
+    command = [str(tools_python), str(Path(__file__).with_name("rounding_cases.py"))]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_plugin.inventory.adapters import BUILT_IN
 from bench_plugin.reach.environments.toolchains import Toolchains
 
 ROOT = Path(__file__).parents[2]
@@ -23,7 +22,7 @@ NEAR = 1e-5  # of sums of six products in float32
 def cases(tools_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     """The cases of qonnx_cases.py by name."""
     folder = str(tmp_path_factory.mktemp("qonnx"))
-    command = [str(tools_python), str(Path(__file__).with_name("qonnx_cases.py")), str(BUILT_IN), folder]
+    command = [str(tools_python), str(Path(__file__).with_name("qonnx_cases.py")), folder]
     done = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=300
     )
@@ -65,7 +64,7 @@ json.dump(found, open(sys.argv[2], "w"))
 
 @pytest.mark.nightly
 def test_the_formula_is_that_of_the_qonnx_package(tools_python: Path, tmp_path: Path) -> None:
-    command = [str(tools_python), str(Path(__file__).with_name("qonnx_cases.py")), str(BUILT_IN), str(tmp_path)]
+    command = [str(tools_python), str(Path(__file__).with_name("qonnx_cases.py")), str(tmp_path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
