@@ -69,7 +69,8 @@ import hashlib, json, resource, sys
 import numpy as np, onnx, onnx.reference
 from onnx import helper as h
 from bench_plugin.adapters.onnx_tools import onnx_operators
-from bench_plugin.adapters.onnx_tools.onnx_emulate import ROUNDINGS, Adapter
+from bench_plugin.adapters.onnx_tools.onnx_emulate import Adapter
+from bench_plugin.adapters.onnx_tools.shared.onnx_formats import ROUNDINGS
 from bench_plugin.agent.arrays import from_numpy, to_numpy
 from bench_plugin.agent.contract import EmulateCall, Place
 

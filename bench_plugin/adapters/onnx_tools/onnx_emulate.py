@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools import onnx_choices, onnx_evaluator, onnx_float64, onnx_operators
 from bench_plugin.adapters.onnx_tools.shared import onnx_memory, onnx_names, onnx_sums
+from bench_plugin.adapters.onnx_tools.shared.onnx_formats import ROUNDINGS
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import EmulateCall
 from bench_plugin.agent.toolkit import samples, versions
@@ -25,6 +26,7 @@ ADAPTER = {
         "onnx_choices",
         "onnx_evaluator",
         "onnx_float64",
+        "onnx_formats",
         "onnx_memory",
         "onnx_names",
         "onnx_operators",
@@ -339,35 +341,3 @@ def _rounded(
 
 def _round_node(onnx: Any, source: str, target: str, format: str) -> Any:
     return onnx.helper.make_node("Round", [source], [target], domain=onnx_sums.DOMAIN, format=format)
-
-
-def _through(name: str) -> Callable[[Any], Any]:
-    def rounded(values: Any) -> Any:
-        import numpy as np
-
-        with np.errstate(over="ignore"):
-            return values.astype(name).astype("float64")
-
-    return rounded
-
-
-def _mantissa(bits: int) -> Callable[[Any], Any]:
-    """To the nearest float32 with ``bits`` explicit bits of mantissa, ties to even."""
-
-    def rounded(values: Any) -> Any:
-        import numpy as np
-
-        single = np.ascontiguousarray(values, dtype=np.float32)
-        raw = single.view(np.uint32)
-        drop = 23 - bits
-        even = (raw >> np.uint32(drop)) & np.uint32(1)
-        kept = (raw + np.uint32((1 << (drop - 1)) - 1) + even) & np.uint32(0xFFFFFFFF << drop & 0xFFFFFFFF)
-        found = np.where(np.isfinite(single), kept.view(np.float32), single)
-        return found.astype("float64").reshape(np.shape(values))
-
-    return rounded
-
-
-ROUNDINGS = {
-    "float32": _through("float32"), "float16": _through("float16"), "bfloat16": _mantissa(7), "tf32": _mantissa(10),
-}  # fmt: skip

@@ -7,6 +7,7 @@ import itertools
 import math
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools.shared import onnx_added
 from bench_plugin.agent.toolkit import versions
 
 ADAPTER = {
@@ -16,6 +17,7 @@ ADAPTER = {
     "title": "Sums of terms one by one",
     "distribution": "onnx",
     "operations": [],
+    "uses": ["onnx_added"],
 }
 
 DOMAIN = "bench.rounding"
@@ -25,8 +27,9 @@ SPREAD = 0.2123
 LAST_BITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 CHANNELS = {"Conv": 0, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1}  # the axis of the weights that counts outputs
 MEANS = ("ReduceMean", "AveragePool", "GlobalAveragePool")
+REDUCTIONS = ("ReduceSum", *MEANS)
 PARTS = 16  # ends of parts of a product at which the sums in the order of its terms are known
-SUMMED = (*CHANNELS, "Einsum", "ReduceSum", *MEANS, "Softmax", "InstanceNormalization")
+SUMMED = (*CHANNELS, "Einsum", *REDUCTIONS, "Softmax", "InstanceNormalization")
 
 
 class Adapter:
@@ -43,7 +46,7 @@ class Adapter:
 def operators() -> list[Any]:
     """The classes for onnx's evaluator of what ``summed`` adds to a graph."""
     base = importlib.import_module("onnx.reference.op_run").OpRun
-    return [_ones(base), _terms(base), _in_order(base), _summed(base), _shared(base), _normalised(base)]
+    return [_ones(base), _terms(base), _in_order(base), _added(base), _summed(base), _shared(base), _normalised(base)]
 
 
 def summed(onnx: Any, seed: int, node: Any, format: str) -> list[Any]:
@@ -64,18 +67,28 @@ def summed(onnx: Any, seed: int, node: Any, format: str) -> list[Any]:
         axis = next((one.i for one in node.attribute if one.name == "axis"), -1)
         return [node, own("SharedSum", [plain], [result], axis=axis, **said)]
     squares, terms, order = f"{result}_squares", f"{result}_terms", f"{result}_in_order"
-    matrix = node.op_type in ("MatMul", "Gemm")
-    return [
-        node, *_squares(onnx, node, squares), *_counted(onnx, node, terms),
-        *([_ordered(onnx, node, order)] if matrix else []),
-        own("Summed", [plain, squares, terms, *[order] * matrix], [result], mean=int(node.op_type in MEANS), **said),
-    ]  # fmt: skip
+    before, inputs = [*_squares(onnx, node, squares), *_counted(onnx, node, terms)], [plain, squares, terms]
+    if node.op_type in ("MatMul", "Gemm"):
+        before, inputs = [*before, _ordered(onnx, node, order)], [*inputs, order]
+    if node.op_type in REDUCTIONS:
+        before, inputs = [*before, _reduced(onnx, node, plain, order, format)], [*inputs, "", order]
+    return [node, *before, own("Summed", inputs, [result], mean=int(node.op_type in MEANS), **said)]
 
 
 def _ordered(onnx: Any, node: Any, name: str) -> Any:
     """The node that gives the mean square of the sums of a product of matrices, in the order of its terms."""
     said = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute if one.name != "beta"}
     return onnx.helper.make_node("InOrder", list(node.input[:2]), [name], domain=DOMAIN, **said)
+
+
+def _reduced(onnx: Any, node: Any, result: str, name: str, format: str) -> Any:
+    """The node that gives how far a reduction is off that adds its terms in their order."""
+    kept = {"axes", "kernel_shape", "strides", "pads", "dilations", "ceil_mode", "auto_pad", "noop_with_empty_axes"}
+    said = {one.name: onnx.helper.get_attribute_value(one) for one in node.attribute if one.name in kept}
+    inputs = [node.input[0], result, *node.input[1:2]]
+    return onnx.helper.make_node(
+        "Added", inputs, [name], reduction=node.op_type, format=format, domain=DOMAIN, **said
+    )  # fmt: skip
 
 
 def _squares(onnx: Any, node: Any, name: str) -> list[Any]:
@@ -160,6 +173,37 @@ def _in_order(base: Any) -> Any:
     return InOrder
 
 
+def _added(base: Any) -> Any:
+    class Added(base):  # type: ignore[misc]
+        """How far the result y of a reduction of x is off that adds its terms in their order; zeros if not known."""
+
+        op_domain = DOMAIN
+
+        def _run(
+            self, x: Any, y: Any, axes: Any = None, reduction: str = "", format: str = "", kernel_shape: Any = (),
+            strides: Any = (), pads: Any = (), dilations: Any = (), ceil_mode: int = 0, auto_pad: str = "NOTSET",
+            noop_with_empty_axes: int = 0,
+        ) -> tuple[Any]:  # fmt: skip
+            import numpy as np
+
+            if y.dtype.kind != "f" or not y.size:
+                return (np.zeros_like(y),)
+            if reduction == "GlobalAveragePool":
+                terms = onnx_added.reduced(x, range(2, x.ndim))
+            elif reduction == "AveragePool":
+                if ceil_mode or auto_pad not in ("NOTSET", "VALID") or set(dilations or ()) - {1}:
+                    return (np.zeros_like(y),)
+                terms = onnx_added.windows(x, kernel_shape, strides or (), pads or ())
+            elif (axes is not None and np.size(axes)) or not noop_with_empty_axes:
+                terms = onnx_added.reduced(x, axes if axes is not None and np.size(axes) else None)
+            else:
+                return (np.zeros_like(y),)
+            error = onnx_added.error_in_order(terms, format).reshape(y.shape)
+            return (error / terms.shape[-1] if reduction in MEANS else error,)
+
+    return Added
+
+
 def _summed(base: Any) -> Any:
     class Summed(base):  # type: ignore[misc]
         """A sum y as if its terms had been added one by one, each sum rounded to a type.
@@ -167,21 +211,23 @@ def _summed(base: Any) -> Any:
         ``q`` is the sum of the squares of the terms. In a random order of K terms, the k-th sum has the mean square
         (k/K)^2 y^2 + k/K (1 - k/K) q, so that all of them have K (y^2 / 3 + q / 6). Terms that are sorted have larger
         sums: ``order`` is the mean square in the order in which they are, and the larger one counts. The rounding of
-        each is a random number of that size. Of a ``mean``, y and q are K times smaller. Sums of integers stay as they
-        are.
+        each is a random number of that size, unless ``added``, what that order really loses, is more. Of a ``mean``, y
+        and q are K times smaller. Sums of integers stay as they are.
         """
 
         op_domain = DOMAIN
 
         def _run(
-            self, y: Any, q: Any, terms: Any, order: Any = 0.0, mean: int = 0, seed: int = 0, format: str = ""
-        ) -> tuple[Any]:
+            self, y: Any, q: Any, terms: Any, order: Any = None, added: Any = None, mean: int = 0, seed: int = 0,
+            format: str = "",
+        ) -> tuple[Any]:  # fmt: skip
             import numpy as np
 
             if y.dtype.kind != "f":
                 return (y,)
-            spread = np.maximum(y**2 / 3 + np.abs(q) / (6 * terms if mean else 6), order)
-            return (y + SPREAD * LAST_BITS[format] * np.sqrt(terms * spread) * _drawn(self, seed, y.shape),)
+            spread = np.maximum(y**2 / 3 + np.abs(q) / (6 * terms if mean else 6), 0.0 if order is None else order)
+            error = SPREAD * LAST_BITS[format] * np.sqrt(terms * spread) * _drawn(self, seed, y.shape)
+            return (y + (error if added is None else onnx_added.larger(error, added)),)
 
     return Summed
 
@@ -196,7 +242,11 @@ def _shared(base: Any) -> Any:
             import numpy as np
 
             size = np.sqrt(y.shape[axis] * (1 / 3 + (y**2).sum(axis, keepdims=True) / 6))
-            return (y * (1 + SPREAD * LAST_BITS[format] * size * _drawn(self, seed, size.shape)),)
+            drawn = SPREAD * LAST_BITS[format] * size * _drawn(self, seed, size.shape)
+            terms = y / y.max(axis, keepdims=True)  # as they are before they are divided: the largest is 1
+            lost = onnx_added.error_in_order(np.moveaxis(terms, axis, -1), format)
+            lost = np.expand_dims(lost, axis) / terms.sum(axis, keepdims=True)
+            return (y * (1 - onnx_added.larger(drawn, lost)),)
 
     return SharedSum
 
@@ -218,7 +268,9 @@ def _normalised(base: Any) -> Any:
             def added(values: Any) -> Any:
                 mean = values.mean(axes, keepdims=True)
                 size = np.sqrt(count * mean**2 / 3 + (values**2).mean(axes, keepdims=True) / 6)
-                return mean + SPREAD * LAST_BITS[format] * size * _drawn(self, seed, mean.shape)
+                drawn = SPREAD * LAST_BITS[format] * size * _drawn(self, seed, mean.shape)
+                in_order = onnx_added.error_in_order(onnx_added.reduced(values, axes), format) / count
+                return mean + onnx_added.larger(drawn, in_order.reshape(mean.shape))
 
             centred = x - added(x)
             along = (1, -1, *[1] * len(axes))
