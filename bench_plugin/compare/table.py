@@ -96,7 +96,7 @@ class Table:
     between it and the effect of the mistake is ``alike`` or more, and one is at most ``alike_size`` times the other.
     A layer in float16 or bfloat16 within its model may be off by ``narrow_k`` times its noise, and by the share
     ``narrow_floor`` of the floor of its precision, at most ``narrow_cap``; one of its channels by ``narrow_channel``
-    times what its roundings change there.
+    times what its roundings change there; a result that is the same for all inputs by ``narrow_constant`` of itself.
     """
 
     rows: Mapping[str, Row] = field(
@@ -140,7 +140,8 @@ class Table:
     unknown_weights: float = 10.0
     narrow_k: float = 2.0
     narrow_floor: float = 0.25
-    narrow_cap: float = 0.2
+    narrow_cap: float = 0.5
+    narrow_constant: float = 0.2
     narrow_channel: float = 4.0
     alike: float = 0.95
     alike_size: float = 1.1

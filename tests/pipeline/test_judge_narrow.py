@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bench_plugin.compare.measures import scale_of
 from bench_plugin.compare.table import DEFAULTS
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison
 from bench_plugin.domain.outcome import Unverified
@@ -200,7 +201,7 @@ def test_nothing_that_is_missing_or_has_no_room_agrees() -> None:
     ("exact", "actual", "reason"),
     [
         (1.0, 1.0, "no layer to compare"),
-        (1.0, 1.15, "no layer to compare"),  # less than the cap, which is a fifth
+        (1.0, 1.15, "no layer to compare"),  # less than a fifth
         (2.0, 1.0, "layer conv: 0.5 of it is off, and it is the same for all inputs"),
         (4.0, 8.0, "layer conv: 1 of it is off, and it is the same for all inputs"),
         (0.0, 0.0, "no layer to compare"),
@@ -262,7 +263,19 @@ def test_a_layer_that_adds_many_terms_in_float16_has_room() -> None:
     made = narrow_layers({"conv": EXACT}, {"conv": summed}, "fp16", DEFAULTS.of_layers())
     other = EXACT + 0.04 * rng.standard_normal(EXACT.shape)
     assert made.with_noise(done(**{"fp16-sums__out0": other}), "fp16-sums").compared().status == AGREE
-    assert DEFAULTS.of_layers().row("fp16").cap == 0.2 > DEFAULTS.row("fp16").cap
+    assert DEFAULTS.of_layers().row("fp16").cap == 0.5 > DEFAULTS.row("fp16").cap
+
+
+@pytest.mark.parametrize(
+    ("noise", "error", "kind"), [(0.2, 0.35, None), (0.2, 0.45, MISMATCH), (0.3, 0.2, Unverified.ILL_CONDITIONED)]
+)
+def test_a_layer_may_be_off_by_twice_its_noise_up_to_a_half(
+    noise: float, error: float, kind: str | Unverified | None
+) -> None:
+    unit = scale_of(EXACT).rms
+    emulated, wrong = (EXACT + size * unit * RNG.standard_normal(EXACT.shape) for size in (noise, error))
+    found = layers(wrong, emulated=emulated).compared()
+    assert (found.kind or found.status) == (kind or AGREE)
 
 
 def test_of_branches_the_one_that_is_noticed_least_counts() -> None:

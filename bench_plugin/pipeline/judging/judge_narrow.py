@@ -110,7 +110,7 @@ class NarrowLayers:
         if exact.shape != actual.shape or scale_of(exact).norm > FLAT * size:
             return None
         off = float(np.linalg.norm(actual - exact)) / size if size else float(np.abs(actual).max(initial=0.0))
-        if off <= self.table.row(self.precision).cap:
+        if off <= self.table.narrow_constant:
             return None
         return Comparison(MISMATCH, f"{name}: {off:.2g} of it is off, and it is the same for all inputs")
 
