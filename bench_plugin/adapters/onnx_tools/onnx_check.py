@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator
 from typing import Any
 
+from bench_plugin.adapters.onnx_tools import onnx_ranges
 from bench_plugin.adapters.onnx_tools.shared import onnx_names
 from bench_plugin.agent import external
 from bench_plugin.agent.adapter import InvalidModel, Reply
@@ -20,7 +20,7 @@ ADAPTER = {
     "title": "ONNX checker",
     "distribution": "onnx",
     "operations": ["check"],
-    "uses": ["onnx_names"],
+    "uses": ["onnx_names", "onnx_ranges"],
     "errors": [{"package": "onnx"}],
 }
 
@@ -28,12 +28,6 @@ STANDARD_DOMAINS = ("", "ai.onnx", "ai.onnx.ml")
 WHOLE_NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64", "bfloat16")
 UNIDIRECTIONAL = 7  # the opset from which the slope of PRelu is broadcast to its input
-MASKING = 100.0  # what a mask is multiplied by, at least, so that a softmax leaves out what it masks
-# Operators whose output holds the same numbers as their first input, which are identifiers still.
-BOOL = 9  # the type as an attribute of Cast has it
-CARRYING = frozenset(
-    ["Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Transpose", "Slice", "Expand", "Tile", "Split"]
-)
 
 
 class Adapter:
@@ -62,7 +56,7 @@ class Adapter:
             raise InvalidModel("onnx's checker: %s" % objection)
         _check_cycles(model.graph)
         _check_slopes(onnx, model)
-        nodes = list(_nodes(model.graph))
+        nodes = [node for graph in onnx_names.graphs(model.graph) for node in graph.node]
         operators: dict[str, int] = {}
         for node in nodes:
             operators[node.op_type] = operators.get(node.op_type, 0) + 1
@@ -71,7 +65,7 @@ class Adapter:
         whole, floats = (
             {str(row["name"]) for row in rows if row["dtype"] in kinds} for kinds in (WHOLE_NUMBERS, FLOATS)
         )
-        tables = _tables(onnx, model, whole) | _float_masks(onnx, model, floats)
+        ranges = onnx_ranges.of_integers(onnx, model, whole) | onnx_ranges.of_masks(onnx, model, floats)
         meta: dict[str, object] = {
             "valid": not objection,
             "objection": objection,
@@ -79,7 +73,7 @@ class Adapter:
             "opsets": {row.domain or "ai.onnx": row.version for row in model.opset_import},
             "custom_domains": sorted({node.domain for node in nodes} - set(STANDARD_DOMAINS)),
             "external_data": bool(beside),
-            "inputs": [{**row, **tables.get(str(row["name"]), {})} for row in rows],
+            "inputs": [{**row, **ranges.get(str(row["name"]), {})} for row in rows],
             "outputs": [_described(onnx, value) for value in model.graph.output],
             "nodes": len(nodes),
             "operators": operators,
@@ -169,93 +163,6 @@ def _check_slopes(onnx: Any, model: Any) -> None:
             raise InvalidModel(f"PRelu {node.output[0]!r}: a slope of shape {slope} cannot be broadcast to [{sizes}]")
 
 
-def _tables(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]]:
-    """For each of these inputs that indexes a table, as ``high``, the size of the smallest one; 2 for a mask.
-
-    A table is data of known size of a Gather, or the depth of a OneHot. A mask is what is taken from 1, as in
-    ``(1 - mask) * -10000``, or cast to bool, and indexes no table. Operators that only move or cast the numbers of an
-    input are followed, in subgraphs too.
-    """
-    if not wanted:
-        return {}
-    if model.functions:
-        model = importlib.import_module("onnx.inliner").inline_local_functions(model)
-    sizes = _sizes(onnx, model)
-    scalars = _scalars(onnx, model)
-    source = {name: name for name in wanted}  # the input whose numbers a tensor holds
-    found: dict[str, int] = {}
-    masks: set[str] = set()
-
-    def bound(name: str, size: Any) -> None:
-        if isinstance(size, int) and size > 0:
-            found[source[name]] = min(size, found.get(source[name], size))
-
-    for node in _nodes(model.graph):
-        first, second = (*node.input, "", "")[:2]
-        if node.op_type == "Sub" and second in source and scalars.get(first) == 1:
-            masks.add(source[second])
-        if node.op_type == "Cast" and first in source and any(one.i == BOOL for one in node.attribute):
-            masks.add(source[first])
-        if node.op_type in CARRYING and first in source:
-            source.update({name: source[first] for name in node.output if name})
-        elif node.op_type in ("Gather", "GatherElements") and second in source and first in sizes:
-            axis = next((one.i for one in node.attribute if one.name == "axis"), 0)
-            bound(second, sizes[first][axis] if -len(sizes[first]) <= axis < len(sizes[first]) else None)
-        elif node.op_type == "GatherND" and second in source and sizes.get(first):
-            known = [size for size in sizes[first] if isinstance(size, int)]
-            bound(second, min(known, default=None))
-        elif node.op_type == "OneHot" and first in source and second in scalars:
-            bound(first, int(scalars[second]))
-    return {name: {"high": size} for name, size in (dict.fromkeys(masks, 2) | found).items()}
-
-
-def _float_masks(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int]]:
-    """As ``high`` 2 for each of these inputs in floating point that is a mask, as in ``(1 - mask) * -10000``.
-
-    What is taken from 1 and not multiplied by a large number may be anything, such as a gate.
-    """
-    scalars, masks = _scalars(onnx, model), set()
-    source = {name: name for name in wanted}
-    taken: dict[str, str] = {}  # what is taken from 1, by its result
-    for node in _nodes(model.graph):
-        first, second = (*node.input, "", "")[:2]
-        if node.op_type in CARRYING and first in source:
-            source.update({name: source[first] for name in node.output if name})
-        elif node.op_type == "Sub" and second in source and scalars.get(first) == 1:
-            taken[node.output[0]] = source[second]
-        elif node.op_type in CARRYING and first in taken:
-            taken.update({name: taken[first] for name in node.output if name})
-        elif node.op_type == "Mul":
-            for one, other in ((first, second), (second, first)):
-                if one in taken and abs(scalars.get(other, 0.0)) >= MASKING:
-                    masks.add(taken[one])
-    return {name: {"high": 2} for name in masks}
-
-
-def _scalars(onnx: Any, model: Any) -> dict[str, float]:
-    """The values of weights and constants of a single element."""
-    tensors = {tensor.name: tensor for tensor in model.graph.initializer}
-    for node in _nodes(model.graph):
-        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
-            tensors[node.output[0]] = node.attribute[0].t
-    kinds = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.INT32, onnx.TensorProto.INT64)
-    return {
-        name: float(onnx.numpy_helper.to_array(tensor).reshape(-1)[0])
-        for name, tensor in tensors.items() if tensor.data_type in kinds and _elements(tensor) == 1
-    }  # fmt: skip
-
-
-def _sizes(onnx: Any, model: Any) -> dict[str, list[Any]]:
-    """The dimensions of tensors by name, as far as weights, constants and shape inference say them."""
-    try:
-        inferred = onnx.shape_inference.infer_shapes(model).graph
-    except onnx.shape_inference.InferenceError:  # the checker's objection says it
-        inferred = model.graph
-    found = {value.name: _shape(value) for value in inferred.value_info}
-    found.update({tensor.name: list(tensor.dims) for tensor in model.graph.initializer})
-    return found
-
-
 def _check_cycles(graph: Any) -> None:
     """Kahn's algorithm over the top-level graph."""
     makers = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
@@ -278,16 +185,6 @@ def _check_cycles(graph: Any) -> None:
         raise InvalidModel(
             "the graph has a cycle through node %r (%s)" % (stuck.name or stuck.output[0], stuck.op_type)
         )
-
-
-def _nodes(graph: Any) -> Iterator[Any]:
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _nodes(attribute.g)
-            for inner in attribute.graphs:
-                yield from _nodes(inner)
 
 
 def _described(onnx: Any, value: Any) -> dict[str, object]:

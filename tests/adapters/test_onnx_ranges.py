@@ -14,14 +14,14 @@ from tests.docs.fences import ROOT
 SCRIPT = """
 import json, sys
 import onnx
-from bench_plugin.adapters.onnx_tools.onnx_check import _float_masks, _tables
+from bench_plugin.adapters.onnx_tools.onnx_ranges import of_integers, of_masks
 
 model = onnx.parser.parse_model(sys.argv[1])
-find = _float_masks if model.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT else _tables
+find = of_masks if model.graph.input[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT else of_integers
 print(json.dumps(find(onnx, model, {value.name for value in model.graph.input})))
 """
 HEAD = '<ir_version: 8, opset_import: ["": 17]> g (int64[2] i) => (float[2] y) <float one = {1.0}, float two = {2.0}'
-
+TWO = HEAD.replace("int64[2] i", "int64[2] i, int64[2] j")
 FLOAT = HEAD.replace("int64", "float") + ", float far = {-10000.0}"
 
 
@@ -36,6 +36,16 @@ FLOAT = HEAD.replace("int64", "float") + ", float far = {-10000.0}"
         (HEAD + ", float[5] t = {1, 2, 3, 4, 5}> { g = Gather(t, i) f = Cast<to = 1>(i) s = Sub(one, f) "
          "y = Add(g, s) }",
          {"i": {"high": 5}}),
+        (HEAD + ", float[5] t = {1, 2, 3, 4, 5}, float[3] u = {1, 2, 3}, int64 k = {1}> { c = Gather(i, k) "
+         "d = Gather(u, c) e = Gather(t, i) y = Add(d, e) }",
+         {"i": {"high": 3}}),
+        (HEAD + ", float[9] t = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64[2] o = {0, 5}> { a = Add(i, o) y = Gather(t, a) }",
+         {"i": {"high": 4}}),
+        (TWO + ", float[7] t = {1, 2, 3, 4, 5, 6, 7}> { c = Concat<axis = 0>(i, j) y = Gather(t, c) }",
+         {"i": {"high": 7}, "j": {"high": 7}}),
+        (TWO + ", float[7] t = {1, 2, 3, 4, 5, 6, 7}, bool[2] b = {1, 0}> { c = Where(b, i, j) y = Gather(t, c) }",
+         {"i": {"high": 7}, "j": {"high": 7}}),
+        (HEAD + ", float[3] t = {1, 2, 3}, int64[2] o = {0, 5}> { a = Add(o, i) y = Gather(t, a) }", {}),
         (FLOAT + "> { s = Sub(one, i) y = Mul(s, far) }", {"i": {"high": 2}}),
         (FLOAT + "> { u = Identity(i) s = Sub(one, u) v = Identity(s) y = Mul(far, v) }", {"i": {"high": 2}}),
         (FLOAT + "> { s = Sub(one, i) y = Mul(s, two) }", {}),
