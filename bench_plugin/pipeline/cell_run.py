@@ -208,7 +208,8 @@ class CellRun:
 
         It is no error of the tool where both the reference evaluator and onnxruntime reject the same inputs.
         """
-        if self.model.onnx is None or (failure.stage, failure.symptom) != (Stage.RUN, Symptom.EXCEPTION):
+        at_run = failure.stage is Stage.RUN and failure.symptom in (Symptom.EXCEPTION, Symptom.CRASH)
+        if self.model.onnx is None or not at_run:
             return self.failed(failure)
         evaluated = self.evaluate(file.given, file.origin, inputs, perturbed=1).failure
         if evaluated is None or evaluated.symptom is not Symptom.EXCEPTION:

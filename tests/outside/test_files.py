@@ -91,6 +91,13 @@ def test_these_are_no_errors_of_a_tool(finished: Finished, name: str, check: str
     assert row["stage"] == stage or name == "beyond"  # each check notices it at another stage
 
 
+@pytest.mark.parametrize(("name", "status"), [("beyond", "unverified"), ("dynamic", "ERROR")])
+def test_a_crash_is_none_either_on_inputs_that_nothing_can_run(files: Project, name: str, status: str) -> None:
+    options = ["--compilers=fakec", f"--bench-onnx={name}.onnx", "--bench-option=fakec.fault=run-crash"]
+    row = files.run("-k", "equivalence", *options).cells("equivalence")[name]
+    assert row["status"] == status and ("rejects these inputs" in row["reason"]) == (name == "beyond")
+
+
 def test_inputs_of_ones_own_are_used_and_repeated(files: Project) -> None:
     options = ["--bench-onnx=ids.onnx", "--bench-inputs=ids.npz", "--bench-onnx=dynamic.onnx", "--bench-inputs=one.npz"]
     finished = files.run("--compilers=fakec", *options, "--bench-results=own/results.jsonl")
