@@ -15,6 +15,7 @@ from bench_plugin.pipeline.tasks.given_inputs import VARIED, GivenInputs
 ROWS = {
     "batched": [("x", "float32", ["n", 3]), ("ids", "int64", ["n", "length"])],
     "fixed": [("x", "float32", [1, 3])],
+    "two": [("x", "float32", [1, 3]), ("ids", "int64", [1])],
     "text": [("x", "object", ["n"])],
 }
 
@@ -43,6 +44,20 @@ def test_a_further_dimension_counts_samples() -> None:
     inputs = given("batched", x=floats(4, 2, 3), ids=np.ones((4, 2, 7), dtype=np.int64))
     assert (inputs.refused, inputs.batched, inputs.binding) == ("", False, {"n": 2, "length": 7})
     assert inputs.samples()["in:x"].shape == (4, 2, 3)
+
+
+def test_rows_are_samples_too_where_the_file_takes_one_row() -> None:
+    x, ids = floats(5, 3), np.arange(5)
+    inputs = given("two", x=x, ids=ids)
+    assert (inputs.refused, inputs.batched, inputs.binding) == ("", False, {})
+    arrays = inputs.samples()
+    assert (arrays["in:x"] == x[:, None]).all() and (arrays["in:ids"] == ids[:, None]).all()
+    one_of_them = given("two", x=x, ids=np.arange(1))
+    assert "array 'x' has the shape [5, 1, 3]" not in one_of_them.refused
+    assert (
+        "x' has the shape [5, 3]; the model takes x float32[1, 3], ids int64[1], for all of them" in one_of_them.refused
+    )
+    assert "different numbers of samples" in given("two", x=x, ids=np.arange(4)).refused
 
 
 def test_a_single_sample_is_followed_by_varied_ones() -> None:

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 VARIED = 8  # samples that are made of a single one
 SPREAD = 0.1
+SAMPLES = "for all of them one sample, or N samples with N as a first dimension"
 
 
 class GivenInputs(GeneratedInputs):
     """Inputs for one file from a user's arrays; see :class:`GeneratedInputs` for what it offers.
 
     An array with one dimension more than the file declares holds N samples. One with as many holds the rows of a batch
-    where the first dimension of every input is symbolic, else a single sample. The verdict is about how outputs change
+    where the first dimension of every input is symbolic, samples where it is 1 in the file and more in every array, and
+    else a single sample. The verdict is about how outputs change
     with the inputs, so a single sample is followed by others: its floating-point numbers times 1 + 0.1 N(0, 1), seeded.
     """
 
@@ -33,22 +35,23 @@ class GivenInputs(GeneratedInputs):
         self._names = [row["name"] for row in rows]
         self._sizes: dict[str, int] = {}
         self.beyond = beyond(declared)
-        self.complaint = "" if self.beyond else _complaint(given, rows)
+        given_arrays = _apart(given.arrays, rows)
+        self.complaint = "" if self.beyond else _complaint(given_arrays, rows)
         self.refused = f"{OPTION}: {given.path.name}: {self.complaint}" if self.complaint else ""
         fits = bool(rows) and not self.beyond and not self.complaint
-        stacked = fits and _is_stacked(given.arrays, rows)
+        stacked = fits and _is_stacked(given_arrays, rows)
         self.batched = not stacked and all(row["shape"] and isinstance(row["shape"][0], str) for row in rows)
         self.parts = {"given": given.digest, "seed": seed, "names": self._names}
         self.described = [{**row, "layout": ""} for row in rows]
         self.second_binding = None
         if fits:
-            self._sizes = _sizes(given.arrays, rows, stacked)
+            self._sizes = _sizes(given_arrays, rows, stacked)
             if self.batched:
                 self._sizes.update({row["shape"][0]: 1 for row in rows})
         whole = stacked or self.batched
 
         def arrays() -> dict[str, Values]:
-            chosen = {name: given.arrays[name] if whole else given.arrays[name][None] for name in self._names}
+            chosen = {name: given_arrays[name] if whole else given_arrays[name][None] for name in self._names}
             return {f"in:{name}": values for name, values in _several(chosen, seed).items()}
 
         self.samples: ArraySet = identified(("given", given.digest, seed, tuple(self._names), whole), arrays)
@@ -59,9 +62,21 @@ class GivenInputs(GeneratedInputs):
         return dict(self._sizes)
 
 
-def _complaint(given: InputsFile, rows: Sequence[Mapping[str, Any]]) -> str:
+def _apart(arrays: Mapping[str, Values], rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Values]:
+    """The arrays, each [N, ...] as [N, 1, ...] where all of a file that takes one row have the same N of several."""
+    for row in rows:
+        values = arrays.get(row["name"])
+        if values is None or values.ndim != len(row["shape"]) or not row["shape"] or row["shape"][0] != 1:
+            return arrays
+    counts = {len(arrays[row["name"]]) for row in rows}
+    return (
+        {name: values[:, None] for name, values in arrays.items()} if counts and counts.isdisjoint({0, 1}) else arrays
+    )
+
+
+def _complaint(arrays: Mapping[str, Values], rows: Sequence[Mapping[str, Any]]) -> str:
     """Why the arrays do not fit the file; empty where they do."""
-    arrays, wanted = given.arrays, ", ".join(_shown(row) for row in rows) or "no inputs"
+    wanted = ", ".join(_shown(row) for row in rows) or "no inputs"
     missing = [row["name"] for row in rows if row["name"] not in arrays]
     unknown = [name for name in arrays if name not in {row["name"] for row in rows}]
     if missing or unknown:
@@ -76,12 +91,13 @@ def _complaint(given: InputsFile, rows: Sequence[Mapping[str, Any]]) -> str:
     if wrong or len(set(ranks.values())) > 1:
         name = wrong or next(iter(ranks))
         text = f"array {name!r} has the shape {list(arrays[name].shape)}"
-        return f"{text}; the model takes {wanted}, for all of them one sample, or N samples with N as a first dimension"
+        return f"{text}; the model takes {wanted}, {SAMPLES}"
     stacked = 1 in ranks.values()
     for row in rows:
         shape = arrays[row["name"]].shape[int(stacked) :]
         if any(isinstance(want, int) and want != have for want, have in zip(row["shape"], shape, strict=True)):
-            return f"array {row['name']!r} has the shape {list(arrays[row['name']].shape)}; the model takes {wanted}"
+            text = f"array {row['name']!r} has the shape {list(arrays[row['name']].shape)}"
+            return f"{text}; the model takes {wanted}, {SAMPLES}"
     return _counts(arrays, rows, stacked)
 
 
