@@ -52,11 +52,8 @@ def test_rows_are_samples_too_where_the_file_takes_one_row() -> None:
     assert (inputs.refused, inputs.batched, inputs.binding) == ("", False, {})
     arrays = inputs.samples()
     assert (arrays["in:x"] == x[:, None]).all() and (arrays["in:ids"] == ids[:, None]).all()
-    one_of_them = given("two", x=x, ids=np.arange(1))
-    assert "array 'x' has the shape [5, 1, 3]" not in one_of_them.refused
-    assert (
-        "x' has the shape [5, 3]; the model takes x float32[1, 3], ids int64[1], for all of them" in one_of_them.refused
-    )
+    refused = given("two", x=x, ids=np.arange(1)).refused
+    assert "'x' has the shape [5, 3]; the model takes x float32[1, 3], ids int64[1], for all of them one" in refused
     assert "different numbers of samples" in given("two", x=x, ids=np.arange(4)).refused
 
 

@@ -63,15 +63,15 @@ class GivenInputs(GeneratedInputs):
 
 
 def _apart(arrays: Mapping[str, Values], rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Values]:
-    """The arrays, each [N, ...] as [N, 1, ...] where all of a file that takes one row have the same N of several."""
+    """The arrays, each [N, ...] as [N, 1, ...] where the file takes one row and all have several."""
     for row in rows:
         values = arrays.get(row["name"])
         if values is None or values.ndim != len(row["shape"]) or not row["shape"] or row["shape"][0] != 1:
             return arrays
-    counts = {len(arrays[row["name"]]) for row in rows}
-    return (
-        {name: values[:, None] for name, values in arrays.items()} if counts and counts.isdisjoint({0, 1}) else arrays
-    )
+    names = [row["name"] for row in rows]
+    if any(len(arrays[name]) < 2 for name in names):
+        return arrays
+    return {**arrays, **{name: arrays[name][:, None] for name in names}}
 
 
 def _complaint(arrays: Mapping[str, Values], rows: Sequence[Mapping[str, Any]]) -> str:
