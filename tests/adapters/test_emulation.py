@@ -147,20 +147,27 @@ elif kind in ("GlobalAveragePool", "AveragePool"):
     said = {"kernel_shape": [16, 18]} if kind == "AveragePool" else {}
 elif kind == "InstanceNormalization":
     x, shape = many, [1, outputs, terms]
-elif kind == "Softmax":
+elif kind in ("Softmax", "LogSoftmax"):
     x, shape, said = many, [1, outputs, terms], {"axis": 2}
 else:
     x, shape, axes, said = many, [1, outputs], np.array([2]), {"keepdims": 0}
 given = many if weights is None else a[:, None, :] * w.T
-if kind == "Softmax":
+if kind in ("Softmax", "LogSoftmax"):
     given = np.exp(many - many.max(2, keepdims=True))
+if kind in ("ReduceL1", "ReduceL2", "ReduceSumSquare"):
+    given = np.abs(many) if kind == "ReduceL1" else many**2
 exact, summed = given.sum(2), np.zeros((rows, outputs))
 for k in range(terms):
     summed = half(summed + given[:, :, k])
 if kind in ("GlobalAveragePool", "AveragePool", "ReduceMean"):
     exact, summed = exact / terms, half(summed / terms)
-if kind == "Softmax":
+if kind == "ReduceL2":
+    exact, summed = np.sqrt(exact), half(np.sqrt(summed))
+total = np.log(np.abs(summed))
+if kind in ("Softmax", "LogSoftmax"):
     exact, summed = given / exact[:, :, None], half(given / summed[:, :, None])
+if kind == "LogSoftmax":
+    exact, summed = np.log(exact), half(np.log(given) - total[:, :, None])
 if kind == "InstanceNormalization":
     exact = (given - given.mean(2, keepdims=True)) / np.sqrt(given.var(2, keepdims=True) + 1e-5)
     centred, squares = given - half(summed / terms)[:, :, None], np.zeros((rows, outputs))
@@ -198,13 +205,20 @@ print(json.dumps({"real": spread(summed), **{name: spread(values) for name, valu
         "ReduceMean",
         "GlobalAveragePool",
         "AveragePool",
+        "ReduceL1",
+        "ReduceL2",
+        "ReduceSumSquare",
         "Softmax",
+        "LogSoftmax",
         "InstanceNormalization",
         "alike ReduceSum",
+        "alike ReduceL1",
+        "alike ReduceL2",
         "alike ReduceMean",
         "alike GlobalAveragePool",
         "alike AveragePool",
         "alike Softmax",
+        "alike LogSoftmax",
     ],
 )
 def test_sums_one_by_one_are_as_far_off_as_real_ones(

@@ -27,9 +27,9 @@ SPREAD = 0.2123
 LAST_BITS = {"float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 CHANNELS = {"Conv": 0, "ConvTranspose": 1, "Gemm": -1, "MatMul": -1}  # the axis of the weights that counts outputs
 MEANS = ("ReduceMean", "AveragePool", "GlobalAveragePool")
-REDUCTIONS = ("ReduceSum", *MEANS)
+REDUCTIONS = ("ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare", *MEANS)
 PARTS = 16  # ends of parts of a product at which the sums in the order of its terms are known
-SUMMED = (*CHANNELS, "Einsum", *REDUCTIONS, "Softmax", "InstanceNormalization")
+SUMMED = (*CHANNELS, "Einsum", *REDUCTIONS, "Softmax", "LogSoftmax", "InstanceNormalization")
 
 
 class Adapter:
@@ -63,16 +63,17 @@ def summed(onnx: Any, seed: int, node: Any, format: str) -> list[Any]:
         node.output[0] = result
         epsilon = next((one.f for one in node.attribute if one.name == "epsilon"), 1e-5)
         return [own("NormalisedSum", list(node.input), [result], epsilon=epsilon, **said)]
-    if node.op_type == "Softmax":
+    if node.op_type in ("Softmax", "LogSoftmax"):
         axis = next((one.i for one in node.attribute if one.name == "axis"), -1)
-        return [node, own("SharedSum", [plain], [result], axis=axis, **said)]
+        return [node, own("SharedSum", [plain], [result], axis=axis, log=int(node.op_type == "LogSoftmax"), **said)]
     squares, terms, order = f"{result}_squares", f"{result}_terms", f"{result}_in_order"
     before, inputs = [*_squares(onnx, node, squares), *_counted(onnx, node, terms)], [plain, squares, terms]
     if node.op_type in ("MatMul", "Gemm"):
         before, inputs = [*before, _ordered(onnx, node, order)], [*inputs, order]
     if node.op_type in REDUCTIONS:
         before, inputs = [*before, _reduced(onnx, node, plain, order, format)], [*inputs, "", order]
-    return [node, *before, own("Summed", inputs, [result], mean=int(node.op_type in MEANS), **said)]
+    said |= {"mean": int(node.op_type in MEANS), "root": int(node.op_type == "ReduceL2")}
+    return [node, *before, own("Summed", inputs, [result], **said)]
 
 
 def _ordered(onnx: Any, node: Any, name: str) -> Any:
@@ -175,7 +176,10 @@ def _in_order(base: Any) -> Any:
 
 def _added(base: Any) -> Any:
     class Added(base):  # type: ignore[misc]
-        """How far the result y of a reduction of x is off that adds its terms in their order; zeros if not known."""
+        """How far the sum, or mean, of a reduction of x to y is off in the order of its terms; zeros if not known.
+
+        Of ReduceL2 it is the sum beneath the root.
+        """
 
         op_domain = DOMAIN
 
@@ -198,6 +202,8 @@ def _added(base: Any) -> Any:
                 terms = onnx_added.reduced(x, axes if axes is not None and np.size(axes) else None)
             else:
                 return (np.zeros_like(y),)
+            if reduction in ("ReduceL1", "ReduceL2", "ReduceSumSquare"):
+                terms = np.abs(terms) if reduction == "ReduceL1" else terms**2
             error = onnx_added.error_in_order(terms, format).reshape(y.shape)
             return (error / terms.shape[-1] if reduction in MEANS else error,)
 
@@ -212,41 +218,47 @@ def _summed(base: Any) -> Any:
         (k/K)^2 y^2 + k/K (1 - k/K) q, so that all of them have K (y^2 / 3 + q / 6). Terms that are sorted have larger
         sums: ``order`` is the mean square in the order in which they are, and the larger one counts. The rounding of
         each is a random number of that size, unless ``added``, what that order really loses, is more. Of a ``mean``, y
-        and q are K times smaller. Sums of integers stay as they are.
+        and q are K times smaller; of a ``root`` both are the roots of what is meant. Sums of integers stay as they are.
         """
 
         op_domain = DOMAIN
 
         def _run(
-            self, y: Any, q: Any, terms: Any, order: Any = None, added: Any = None, mean: int = 0, seed: int = 0,
-            format: str = "",
+            self, y: Any, q: Any, terms: Any, order: Any = None, added: Any = None, mean: int = 0, root: int = 0,
+            seed: int = 0, format: str = "",
         ) -> tuple[Any]:  # fmt: skip
             import numpy as np
 
             if y.dtype.kind != "f":
                 return (y,)
-            spread = np.maximum(y**2 / 3 + np.abs(q) / (6 * terms if mean else 6), 0.0 if order is None else order)
+            total, q = (y**2, q**2) if root else (y, q)
+            spread = np.maximum(total**2 / 3 + np.abs(q) / (6 * terms if mean else 6), 0.0 if order is None else order)
             error = SPREAD * LAST_BITS[format] * np.sqrt(terms * spread) * _drawn(self, seed, y.shape)
-            return (y + (error if added is None else onnx_added.larger(error, added)),)
+            error = error if added is None else onnx_added.larger(error, added)
+            return (np.sqrt(np.maximum(total + error, 0)) if root else y + error,)
 
     return Summed
 
 
 def _shared(base: Any) -> Any:
     class SharedSum(base):  # type: ignore[misc]
-        """Terms y that were divided by their sum along the axis, which was added in a narrow type: all err together."""
+        """Terms y that were divided by their sum along the axis, which was added in a narrow type: all err together.
+
+        With ``log`` y are the logarithms of these.
+        """
 
         op_domain = DOMAIN
 
-        def _run(self, y: Any, axis: int = -1, seed: int = 0, format: str = "") -> tuple[Any]:
+        def _run(self, y: Any, axis: int = -1, log: int = 0, seed: int = 0, format: str = "") -> tuple[Any]:
             import numpy as np
 
-            size = np.sqrt(y.shape[axis] * (1 / 3 + (y**2).sum(axis, keepdims=True) / 6))
+            shares = np.exp(y) if log else y
+            size = np.sqrt(y.shape[axis] * (1 / 3 + (shares**2).sum(axis, keepdims=True) / 6))
             drawn = SPREAD * LAST_BITS[format] * size * _drawn(self, seed, size.shape)
-            terms = y / y.max(axis, keepdims=True)  # as they are before they are divided: the largest is 1
+            terms = shares / shares.max(axis, keepdims=True)  # as they are before they are divided: the largest is 1
             lost = onnx_added.error_in_order(np.moveaxis(terms, axis, -1), format)
-            lost = np.expand_dims(lost, axis) / terms.sum(axis, keepdims=True)
-            return (y * (1 - onnx_added.larger(drawn, lost)),)
+            lost = onnx_added.larger(drawn, np.expand_dims(lost, axis) / terms.sum(axis, keepdims=True))
+            return (y - lost if log else y * (1 - lost),)
 
     return SharedSum
 
