@@ -24,6 +24,13 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "one part": lambda x: torch.unbind(x, 0)[0],
     "scale of the sizes": lambda x: torch.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
     "another scale": lambda x: torch.nn.functional.interpolate(x, scale_factor=2.2, mode="bilinear"),
+    "hardsigmoid": torch.nn.functional.hardsigmoid,
+    "leaky": lambda x: torch.nn.functional.leaky_relu(x, 0.2),
+    "elu": lambda x: torch.nn.functional.elu(x, 0.7),
+    "selu as elu": lambda x: torch.ops.aten.elu(x, 1.5, 1.05),
+    "shuffled": lambda x: torch.nn.functional.pixel_shuffle(x.expand(1, 2, 3, 3).repeat(1, 2, 1, 1), 2),
+    "doubled": lambda x: torch.nn.functional.interpolate(x, scale_factor=2, mode="nearest"),
+    "five thirds": lambda x: torch.nn.functional.interpolate(x, size=(5, 5), mode="nearest"),
     "heads that share keys": lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x, enable_gqa=True),
 }
 
@@ -50,6 +57,7 @@ def read(function: Callable[[Any], Any]) -> dict[str, Any]:
     return {
         "operators": sorted(nodes), "unread": reader.layers.unread, "limits": limits,
         "axes": nodes["ReduceMean"].attributes["axes"] if "ReduceMean" in nodes else [],
+        "attributes": {name: node.attributes for name, node in nodes.items()},
     }  # fmt: skip
 
 

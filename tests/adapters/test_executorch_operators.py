@@ -42,6 +42,8 @@ def test_a_limit_that_is_left_out_is_none(programs: dict[str, Any], name: str, l
         ("rounded quotient", "a quotient that is rounded"),
         ("another scale", "a scale that is not that of the sizes"),
         ("heads that share keys", "heads that share their keys"),
+        ("selu as elu", "an Elu that is scaled"),
+        ("five thirds", "a scale that is not whole"),
     ],
 )
 def test_what_has_another_meaning_is_not_read(programs: dict[str, Any], name: str, why: str) -> None:
@@ -52,3 +54,23 @@ def test_the_same_without_it_is_read(programs: dict[str, Any]) -> None:
     for name, operator in (("quotient", "Div"), ("scale of the sizes", "Resize"), ("one part", "Split")):
         assert operator in programs[name]["operators"] and not programs[name]["unread"]
     assert programs["mean of all"]["axes"] == [0, 1, 2, 3] and not programs["mean of all"]["unread"]
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "attributes"),
+    [
+        ("hardsigmoid", "HardSigmoid", {"alpha": 1 / 6, "beta": 0.5}),
+        ("leaky", "LeakyRelu", {"alpha": 0.2}),
+        ("elu", "Elu", {"alpha": 0.7}),
+        ("shuffled", "DepthToSpace", {"blocksize": 2, "mode": "CRD"}),
+        (
+            "doubled",
+            "Resize",
+            {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"},
+        ),
+    ],
+)
+def test_attributes_are_those_of_the_same_function(
+    programs: dict[str, Any], name: str, operator: str, attributes: dict[str, Any]
+) -> None:
+    assert programs[name]["attributes"][operator] == attributes

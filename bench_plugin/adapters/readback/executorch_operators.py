@@ -128,6 +128,21 @@ def _gelu(reader: Any, node: Any) -> list[str]:
     return [reader.layers.gelu(reader.real(node.args[0]))]
 
 
+def _hardsigmoid(reader: Any, node: Any) -> list[str]:
+    return [reader.layers.node("HardSigmoid", [reader.real(node.args[0])], alpha=1 / 6, beta=0.5)]
+
+
+def _leaky_relu(reader: Any, node: Any) -> list[str]:
+    slope = float(argument(node, 1, "negative_slope", 0.01))
+    return [reader.layers.node("LeakyRelu", [reader.real(node.args[0])], alpha=slope)]
+
+
+def _elu(reader: Any, node: Any) -> list[str]:
+    if argument(node, 2, "scale", 1) != 1 or argument(node, 3, "input_scale", 1) != 1:
+        raise Unread("an Elu that is scaled")
+    return [reader.layers.node("Elu", [reader.real(node.args[0])], alpha=float(argument(node, 1, "alpha", 1.0)))]
+
+
 def _max_pool(reader: Any, node: Any) -> list[str]:
     rank = len(shape_of(node)) - 2
     window = _pair(node.args[1], rank)
@@ -285,6 +300,21 @@ def _resize(reader: Any, node: Any) -> list[str]:
     return [reader.layers.node("Resize", [value, "", "", sizes], mode="linear", coordinate_transformation_mode=mode)]
 
 
+def _nearest(reader: Any, node: Any) -> list[str]:
+    """Nearest neighbours: element i of the result is that of floor(i / scale), for a whole scale."""
+    given, made = shape_of(node.args[0])[2:], shape_of(node)[2:]
+    if any(other % size for size, other in zip(given, made)):
+        raise Unread("a scale that is not whole")
+    sizes = reader.layers.constant(shape_of(node), "int64")
+    said = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    return [reader.layers.node("Resize", [reader.real(node.args[0]), "", "", sizes], **said)]
+
+
+def _pixel_shuffle(reader: Any, node: Any) -> list[str]:
+    size = int(node.args[1])
+    return [reader.layers.node("DepthToSpace", [reader.real(node.args[0])], blocksize=size, mode="CRD")]
+
+
 def _zeros(reader: Any, node: Any) -> list[str]:
     numpy = importlib.import_module("numpy")
     return [reader.layers.constant(numpy.zeros(shape_of(node)))]
@@ -339,6 +369,8 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], Sequence[str]]] = {
     **same(_convolution, "conv1d", "conv2d"), "linear": _linear, **same(_matrix_product, "matmul", "bmm", "mm"),
     **same(_elementwise("Relu"), "relu", "relu_"), **same(_hardtanh, "hardtanh", "hardtanh_"),
     "clamp": _clamp, "relu6": _relu6,
+    **same(_hardsigmoid, "hardsigmoid", "hardsigmoid_"), **same(_leaky_relu, "leaky_relu", "leaky_relu_"),
+    **same(_elu, "elu", "elu_"), "pixel_shuffle": _pixel_shuffle, "upsample_nearest2d": _nearest,
     "sigmoid": _elementwise("Sigmoid"), "tanh": _elementwise("Tanh"), "exp": _elementwise("Exp"),
     "sqrt": _elementwise("Sqrt"), "neg": _elementwise("Neg"), "abs": _elementwise("Abs"), "gelu": _gelu,
     **same(_silu, "silu", "silu_"), **same(_elementwise("HardSwish"), "hardswish", "hardswish_"),
