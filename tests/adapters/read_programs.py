@@ -19,6 +19,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "clamp from above": lambda x: torch.clamp(x, max=0.5),
     "hardtanh": torch.nn.functional.hardtanh,
     "quotient": lambda x: torch.div(x, 3),
+    "square": lambda x: x**2,
     "rounded quotient": lambda x: torch.div(x, 3, rounding_mode="floor"),
     "mean of all": torch.mean,
     "one part": lambda x: torch.unbind(x, 0)[0],

@@ -51,7 +51,12 @@ def test_what_has_another_meaning_is_not_read(programs: dict[str, Any], name: st
 
 
 def test_the_same_without_it_is_read(programs: dict[str, Any]) -> None:
-    for name, operator in (("quotient", "Div"), ("scale of the sizes", "Resize"), ("one part", "Split")):
+    for name, operator in (
+        ("quotient", "Div"),
+        ("scale of the sizes", "Resize"),
+        ("one part", "Split"),
+        ("square", "Pow"),
+    ):
         assert operator in programs[name]["operators"] and not programs[name]["unread"]
     assert programs["mean of all"]["axes"] == [0, 1, 2, 3] and not programs["mean of all"]["unread"]
 

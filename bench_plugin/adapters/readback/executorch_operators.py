@@ -375,7 +375,7 @@ TRANSLATIONS: Mapping[str, Callable[[Any, Any], Sequence[str]]] = {
     "sqrt": _elementwise("Sqrt"), "neg": _elementwise("Neg"), "abs": _elementwise("Abs"), "gelu": _gelu,
     **same(_silu, "silu", "silu_"), **same(_elementwise("HardSwish"), "hardswish", "hardswish_"),
     **same(_of_two("Add"), "add", "add_"), **same(_of_two("Sub"), "sub"), **same(_of_two("Mul"), "mul", "mul_"),
-    **same(_of_two("Div"), "div"), "max_pool2d": _max_pool, "avg_pool2d": _average_pool,
+    **same(_of_two("Div"), "div"), "pow": _of_two("Pow"), "log": _elementwise("Log"), "max_pool2d": _max_pool, "avg_pool2d": _average_pool,
     "adaptive_avg_pool2d": _adaptive_pool, "mean": _mean, "cat": _concatenation,
     **same(_reshape, "view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "_unsafe_view"),
     "permute": _permute, "transpose": _transpose, "select": _select, "slice": _slice,
