@@ -6,6 +6,8 @@ chance that could be drawn: they add up to several times as much.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools.shared.onnx_formats import ROUNDINGS
@@ -35,21 +37,20 @@ class Adapter:
         """Nothing to forget."""
 
 
-def error_in_order(terms: Any, format: str) -> Any:
-    """How far the sums of terms [..., K] of float64 are off, [...], when they are added one by one.
+def error_in_order(terms: Sequence[Any], format: str) -> Any:
+    """How far the sum of K terms of float64, each [...], is off, [...], when they are added one by one.
 
     Zeros where there are more than MOST terms, or where a sum leaves the range of the format.
     """
     import numpy as np
 
-    in_front = np.ascontiguousarray(np.moveaxis(terms, -1, 0))
-    total, rounded = np.zeros(in_front.shape[1:]), ROUNDINGS[format]
-    if len(in_front) > MOST:
+    total, exact, rounded = np.zeros(np.shape(terms[0])), np.zeros(np.shape(terms[0])), ROUNDINGS[format]
+    if len(terms) > MOST:
         return total
     with np.errstate(invalid="ignore"):
-        for one in in_front:
-            total = rounded(total + one)
-        error = total - in_front.sum(axis=0)
+        for one in terms:
+            total, exact = rounded(total + one), exact + one
+        error = total - exact
     return error if np.isfinite(error).all() else np.zeros_like(error)
 
 
@@ -61,22 +62,24 @@ def larger(drawn: Any, in_order: Any) -> Any:
 
 
 def reduced(x: Any, axes: Any) -> Any:
-    """The terms of a reduction of x over these axes, or over all, as [..., K]: the axes that stay, then the terms."""
+    """The terms of a reduction of x over these axes, or over all, as [K, ...]: the terms, then the axes that stay."""
     import numpy as np
 
     over = sorted({int(axis) % x.ndim for axis in np.ravel(axes)}) if axes is not None else list(range(x.ndim))
-    ends = np.moveaxis(x, over, range(x.ndim - len(over), x.ndim))
-    return ends.reshape(*ends.shape[: x.ndim - len(over)], -1)
+    front = np.moveaxis(x, over, range(len(over)))
+    return front.reshape(-1, *front.shape[len(over) :])
 
 
-def windows(x: Any, kernel: Any, strides: Any, pads: Any) -> Any:
-    """The terms of a pooling of x [N, C, ...] as [N, C, ..., K]; what is padded is zero, which adds nothing."""
+def windows(x: Any, kernel: Sequence[int], strides: Sequence[int], pads: Sequence[int]) -> list[Any]:
+    """The terms of a pooling of x [N, C, ...], each [N, C, ...]; what is padded is zero, which adds nothing."""
     import numpy as np
 
     rank = len(kernel)
-    begins, ends = list(pads)[:rank] or [0] * rank, list(pads)[rank:] or [0] * rank
+    steps, begins, ends = strides or [1] * rank, pads[:rank] or [0] * rank, pads[rank:] or [0] * rank
     padded = np.pad(x, [(0, 0), (0, 0), *zip(begins, ends)])
-    seen = np.lib.stride_tricks.sliding_window_view(padded, tuple(kernel), axis=tuple(range(2, 2 + rank)))
-    steps = tuple(slice(None, None, step) for step in list(strides) or [1] * rank)
-    seen = seen[(slice(None), slice(None), *steps)]
-    return seen.reshape(*seen.shape[: 2 + rank], -1)
+    counts = [(size - one) // step + 1 for size, one, step in zip(padded.shape[2:], kernel, steps)]
+    found = []
+    for place in itertools.product(*map(range, kernel)):
+        parts = (slice(at, at + (count - 1) * step + 1, step) for at, count, step in zip(place, counts, steps))
+        found.append(padded[(slice(None), slice(None), *parts)])
+    return found

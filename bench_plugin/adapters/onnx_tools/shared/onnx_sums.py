@@ -190,14 +190,14 @@ def _added(base: Any) -> Any:
         ) -> tuple[Any]:  # fmt: skip
             import numpy as np
 
-            if y.dtype.kind != "f" or not y.size:
+            if y.dtype.kind != "f" or not x.size:
                 return (np.zeros_like(y),)
             if reduction == "GlobalAveragePool":
                 terms = onnx_added.reduced(x, range(2, x.ndim))
             elif reduction == "AveragePool":
                 if ceil_mode or auto_pad not in ("NOTSET", "VALID") or set(dilations or ()) - {1}:
                     return (np.zeros_like(y),)
-                terms = onnx_added.windows(x, kernel_shape, strides or (), pads or ())
+                terms = onnx_added.windows(x, list(kernel_shape), list(strides or ()), list(pads or ()))
             elif (axes is not None and np.size(axes)) or not noop_with_empty_axes:
                 terms = onnx_added.reduced(x, axes if axes is not None and np.size(axes) else None)
             else:
@@ -205,7 +205,7 @@ def _added(base: Any) -> Any:
             if reduction in ("ReduceL1", "ReduceL2", "ReduceSumSquare"):
                 terms = np.abs(terms) if reduction == "ReduceL1" else terms**2
             error = onnx_added.error_in_order(terms, format).reshape(y.shape)
-            return (error / terms.shape[-1] if reduction in MEANS else error,)
+            return (error / len(terms) if reduction in MEANS else error,)
 
     return Added
 
@@ -256,7 +256,7 @@ def _shared(base: Any) -> Any:
             size = np.sqrt(y.shape[axis] * (1 / 3 + (shares**2).sum(axis, keepdims=True) / 6))
             drawn = SPREAD * LAST_BITS[format] * size * _drawn(self, seed, size.shape)
             terms = shares / shares.max(axis, keepdims=True)  # as they are before they are divided: the largest is 1
-            lost = onnx_added.error_in_order(np.moveaxis(terms, axis, -1), format)
+            lost = onnx_added.error_in_order(np.moveaxis(terms, axis, 0), format)
             lost = onnx_added.larger(drawn, np.expand_dims(lost, axis) / terms.sum(axis, keepdims=True))
             return (y - lost if log else y * (1 - lost),)
 
