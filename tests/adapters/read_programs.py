@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from bench_plugin.adapters.readback import executorch_layers
+from bench_plugin.adapters.readback.executorch import executorch_layers
 
 IMAGE = torch.ones(1, 2, 3, 3)
 CASES: dict[str, Callable[[Any], Any]] = {
@@ -22,6 +22,10 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "square": lambda x: x**2,
     "rounded quotient": lambda x: torch.div(x, 3, rounding_mode="floor"),
     "mean of all": torch.mean,
+    "two of three": lambda x: torch.chunk(x, 2, dim=3)[0],
+    "parts of sizes": lambda x: torch.split(x, [1, 2], dim=2)[1],
+    "padded": lambda x: torch.nn.functional.pad(x, (2, 0, 1, 3), value=0.5),
+    "mirrored": lambda x: torch.nn.functional.pad(x, (1, 1, 1, 1), mode="reflect"),
     "one part": lambda x: torch.unbind(x, 0)[0],
     "scale of the sizes": lambda x: torch.nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear"),
     "another scale": lambda x: torch.nn.functional.interpolate(x, scale_factor=2.2, mode="bilinear"),
@@ -52,12 +56,15 @@ def read(function: Callable[[Any], Any]) -> dict[str, Any]:
     """The operators, the limits of a Clip and the axes of a mean in the layers of a function, and what is unread."""
     reader = executorch_layers.Reader(torch.export.export(Module(function), (IMAGE,)), {})
     reader.read_all()
-    nodes = {node.operator: node for node in reader.layers.nodes}
+    nodes, values = {node.operator: node for node in reader.layers.nodes}, reader.layers.values
     ends = nodes["Clip"].inputs[1:] if "Clip" in nodes else ()
-    limits = [reader.layers.values[name].item() if name else None for name in ends]
+    limits = [values[name].item() if name else None for name in ends]
     return {
         "operators": sorted(nodes), "unread": reader.layers.unread, "limits": limits,
         "axes": nodes["ReduceMean"].attributes["axes"] if "ReduceMean" in nodes else [],
+        "constants": {
+            name: [values[one].tolist() for one in node.inputs if one in values] for name, node in nodes.items()
+        },
         "attributes": {name: node.attributes for name, node in nodes.items()},
     }  # fmt: skip
 

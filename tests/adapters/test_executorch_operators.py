@@ -43,6 +43,7 @@ def test_a_limit_that_is_left_out_is_none(programs: dict[str, Any], name: str, l
         ("another scale", "a scale that is not that of the sizes"),
         ("heads that share keys", "heads that share their keys"),
         ("selu as elu", "an Elu that is scaled"),
+        ("mirrored", "padding that is not constant"),
         ("five thirds", "a scale that is not whole"),
     ],
 )
@@ -79,3 +80,17 @@ def test_attributes_are_those_of_the_same_function(
     programs: dict[str, Any], name: str, operator: str, attributes: dict[str, Any]
 ) -> None:
     assert programs[name]["attributes"][operator] == attributes
+
+
+@pytest.mark.parametrize(
+    ("name", "operator", "constants"),
+    [
+        ("two of three", "Split", [[2, 1]]),
+        ("parts of sizes", "Split", [[1, 2]]),
+        ("padded", "Pad", [[0, 0, 1, 2, 0, 0, 3, 0], 0.5]),
+    ],
+)
+def test_sizes_of_parts_and_of_padding_are_those_of_the_program(
+    programs: dict[str, Any], name: str, operator: str, constants: list[Any]
+) -> None:
+    assert programs[name]["constants"][operator] == constants and not programs[name]["unread"]

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from bench_plugin.adapters.frameworks import pytorch
-from bench_plugin.adapters.readback import executorch_layers
+from bench_plugin.adapters.readback.executorch import executorch_layers
 from bench_plugin.agent.adapter import Reply, Unsupported
 from bench_plugin.agent.contract import CompileCall, RebuildCall, RunCall
 from bench_plugin.agent.toolkit import contractions, samples, versions

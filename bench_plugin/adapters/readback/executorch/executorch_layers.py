@@ -14,7 +14,7 @@ import importlib
 import operator
 from typing import Any
 
-from bench_plugin.adapters.readback import executorch_operators
+from bench_plugin.adapters.readback.executorch import executorch_operators
 from bench_plugin.agent.adapter import Unsupported
 from bench_plugin.agent.toolkit import versions
 from bench_plugin.agent.toolkit.rebuilding import Layers, Unread

@@ -1,4 +1,4 @@
-"""PyTorch's operators (ATen) in a quantised program, in ONNX's, as far as ExecuTorch's artefacts are read back."""
+"""PyTorch's operators (ATen) that compute, in ONNX's, as far as ExecuTorch's quantised programs are read back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from bench_plugin.adapters.readback.executorch.executorch_moves import MOVES, argument, axis_of, same, shape_of
 from bench_plugin.agent.toolkit import versions
 from bench_plugin.agent.toolkit.rebuilding import Unread
 
@@ -17,6 +18,7 @@ ADAPTER = {
     "title": "ATen's operators",
     "distribution": "torch",
     "operations": [],
+    "uses": ["executorch_moves"],
 }
 
 LONG = 7  # ONNX's number for int64
@@ -33,27 +35,9 @@ class Adapter:
         """Nothing to forget."""
 
 
-def shape_of(node: Any) -> list[int]:
-    """The sizes of what a node makes. Raises Unread for one without a fixed shape."""
-    value = node.meta.get("val")
-    sizes = list(getattr(value, "shape", []))
-    if value is None or not all(isinstance(size, int) for size in sizes):
-        raise Unread("a shape that is not fixed")
-    return [int(size) for size in sizes]
-
-
-def argument(node: Any, place: int, name: str, default: Any) -> Any:
-    """The argument of a node by place or by name."""
-    return node.args[place] if len(node.args) > place else node.kwargs.get(name, default)
-
-
 def _pair(value: Any, rank: int) -> list[int]:
     values = list(value) if isinstance(value, (list, tuple)) else [value]
     return [int(one) for one in (values * rank if len(values) == 1 else values)]
-
-
-def _axis(node: Any, value: int, *, of: Any = None) -> int:
-    return int(value) % len(shape_of(of if of is not None else node))
 
 
 def _convolution(reader: Any, node: Any) -> list[str]:
@@ -183,58 +167,9 @@ def _adaptive_pool(reader: Any, node: Any) -> list[str]:
 
 def _mean(reader: Any, node: Any) -> list[str]:
     given = argument(node, 1, "dim", None) or range(len(shape_of(node.args[0])))
-    axes = sorted(_axis(node, axis, of=node.args[0]) for axis in given)
+    axes = sorted(axis_of(node, axis, of=node.args[0]) for axis in given)
     keep = int(bool(argument(node, 2, "keepdim", False)))
     return [reader.layers.node("ReduceMean", [reader.real(node.args[0])], axes=axes, keepdims=keep)]
-
-
-def _reshape(reader: Any, node: Any) -> list[str]:
-    shape = reader.layers.constant(shape_of(node), "int64")
-    return [reader.layers.node("Reshape", [reader.real(node.args[0]), shape])]
-
-
-def _permute(reader: Any, node: Any) -> list[str]:
-    order = [_axis(node, axis) for axis in node.args[1]]
-    return [reader.layers.node("Transpose", [reader.real(node.args[0])], perm=order)]
-
-
-def _transpose(reader: Any, node: Any) -> list[str]:
-    order = list(range(len(shape_of(node))))
-    first, second = (_axis(node, axis) for axis in node.args[1:3])
-    order[first], order[second] = order[second], order[first]
-    return [reader.layers.node("Transpose", [reader.real(node.args[0])], perm=order)]
-
-
-def _select(reader: Any, node: Any) -> list[str]:
-    axis = _axis(node, node.args[1], of=node.args[0])
-    place = reader.layers.constant(int(node.args[2]), "int64")
-    return [reader.layers.node("Gather", [reader.real(node.args[0]), place], axis=axis)]
-
-
-def _slice(reader: Any, node: Any) -> list[str]:
-    axis = _axis(node, argument(node, 1, "dim", 0))
-    first, last, step = (argument(node, place, name, None) for place, name in ((2, "start"), (3, "end"), (4, "step")))
-    size = shape_of(node.args[0])[axis]
-    ends = (first or 0, size if last is None else min(int(last), size), axis, step or 1)
-    parts = [reader.layers.constant([int(one)], "int64") for one in ends]
-    return [reader.layers.node("Slice", [reader.real(node.args[0]), *parts])]
-
-
-def _unbind(reader: Any, node: Any) -> list[str]:
-    layers, sizes = reader.layers, shape_of(node.args[0])
-    axis = _axis(node, argument(node, 1, "dim", 0), of=node.args[0])
-    parts = [reader.real(node.args[0]), layers.constant([1] * sizes[axis], "int64")]
-    shape = layers.constant([size for place, size in enumerate(sizes) if place != axis], "int64")
-    return [layers.node("Reshape", [part, shape]) for part in layers.split("Split", parts, sizes[axis], axis=axis)]
-
-
-def _concatenation(reader: Any, node: Any) -> list[str]:
-    axis = _axis(node, argument(node, 1, "dim", 0))
-    return [reader.layers.node("Concat", [reader.real(one) for one in node.args[0]], axis=axis)]
-
-
-def _identity(reader: Any, node: Any) -> list[str]:
-    return [reader.real(node.args[0])]
 
 
 def _dropout(reader: Any, node: Any) -> list[str]:
@@ -244,7 +179,7 @@ def _dropout(reader: Any, node: Any) -> list[str]:
 
 
 def _softmax(reader: Any, node: Any) -> list[str]:
-    return [reader.layers.node("Softmax", [reader.real(node.args[0])], axis=_axis(node, node.args[1]))]
+    return [reader.layers.node("Softmax", [reader.real(node.args[0])], axis=axis_of(node, node.args[1]))]
 
 
 def _matrix_product(reader: Any, node: Any) -> list[str]:
@@ -310,11 +245,6 @@ def _nearest(reader: Any, node: Any) -> list[str]:
     return [reader.layers.node("Resize", [reader.real(node.args[0]), "", "", sizes], **said)]
 
 
-def _pixel_shuffle(reader: Any, node: Any) -> list[str]:
-    size = int(node.args[1])
-    return [reader.layers.node("DepthToSpace", [reader.real(node.args[0])], blocksize=size, mode="CRD")]
-
-
 def _zeros(reader: Any, node: Any) -> list[str]:
     numpy = importlib.import_module("numpy")
     return [reader.layers.constant(numpy.zeros(shape_of(node)))]
@@ -360,28 +290,19 @@ def _lstm_layer(reader: Any, value: str, states: list[str], weights: Sequence[An
     return [layers.node("Squeeze", [y, layers.constant([1], "int64")]), *last]
 
 
-def same(operator: Callable[[Any, Any], list[str]], *names: str) -> dict[str, Callable[[Any, Any], list[str]]]:
-    """The translation of several operators that do the same."""
-    return dict.fromkeys(names, operator)
-
-
 TRANSLATIONS: Mapping[str, Callable[[Any, Any], Sequence[str]]] = {
+    **MOVES,
     **same(_convolution, "conv1d", "conv2d"), "linear": _linear, **same(_matrix_product, "matmul", "bmm", "mm"),
     **same(_elementwise("Relu"), "relu", "relu_"), **same(_hardtanh, "hardtanh", "hardtanh_"),
     "clamp": _clamp, "relu6": _relu6,
     **same(_hardsigmoid, "hardsigmoid", "hardsigmoid_"), **same(_leaky_relu, "leaky_relu", "leaky_relu_"),
-    **same(_elu, "elu", "elu_"), "pixel_shuffle": _pixel_shuffle, "upsample_nearest2d": _nearest,
+    **same(_elu, "elu", "elu_"), "upsample_nearest2d": _nearest,
     "sigmoid": _elementwise("Sigmoid"), "tanh": _elementwise("Tanh"), "exp": _elementwise("Exp"),
     "sqrt": _elementwise("Sqrt"), "neg": _elementwise("Neg"), "abs": _elementwise("Abs"), "gelu": _gelu,
     **same(_silu, "silu", "silu_"), **same(_elementwise("HardSwish"), "hardswish", "hardswish_"),
     **same(_of_two("Add"), "add", "add_"), **same(_of_two("Sub"), "sub"), **same(_of_two("Mul"), "mul", "mul_"),
     **same(_of_two("Div"), "div"), "pow": _of_two("Pow"), "log": _elementwise("Log"),
-    "max_pool2d": _max_pool, "avg_pool2d": _average_pool,
-    "adaptive_avg_pool2d": _adaptive_pool, "mean": _mean, "cat": _concatenation,
-    **same(_reshape, "view", "reshape", "flatten", "unflatten", "unsqueeze", "squeeze", "_unsafe_view"),
-    "permute": _permute, "transpose": _transpose, "select": _select, "slice": _slice,
-    "unbind": _unbind,
-    **same(_identity, "contiguous", "clone", "alias", "detach", "lift_fresh_copy"),
+    "max_pool2d": _max_pool, "avg_pool2d": _average_pool, "adaptive_avg_pool2d": _adaptive_pool, "mean": _mean,
     **same(_dropout, "dropout", "dropout_"), **same(_softmax, "softmax", "_softmax"),
     "layer_norm": _layer_norm, "batch_norm": _batch_norm,
     "scaled_dot_product_attention": _attention, "upsample_bilinear2d": _resize, "zeros": _zeros,

@@ -1,0 +1,1 @@
+"""ExecuTorch: quantised programs of PyTorch read back as layers of ONNX, operator by operator."""
