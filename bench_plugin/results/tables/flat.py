@@ -50,7 +50,8 @@ def line_of(row: Mapping[str, Any], about: Mapping[str, Any], place: int) -> Lin
         if not _taken(left, column, line, usual=column.key in USUAL[kind]):
             absent.append(column.key)
     if kind in ("declared", "cell"):
-        line.update({**about, **figures(row), "cell": cell_text(row["cell"])})
+        made = {**about, **figures(row), "cell": cell_text(row["cell"])}  # beside the row, which has all of it
+        line.update({name: None if isinstance(one, str) and not _is_text(one) else one for name, one in made.items()})
         absent += _cell_taken(left, line) if kind == "cell" else []
         axes = dict(left.pop("cell"))
         for column in AXIS_COLUMNS:

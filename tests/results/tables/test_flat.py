@@ -68,6 +68,16 @@ def test_any_rows_come_back_from_files(tmp_path: Path, form: Any, read: Any, row
 
 
 @pytest.mark.parametrize(("form", "read"), [("parquet", read_parquet), ("csv", read_csv)])
+def test_half_a_character_of_a_header_is_no_obstacle_to_the_cells_behind_it(
+    tmp_path: Path, form: Any, read: Any
+) -> None:
+    header = {"kind": "header", "run": "r1", "bench_plugin": "\ud800"}
+    rows = [header, {"kind": "cell", "run": "r1", "cell": {"check": "export"}}]
+    write_tables(rows, tmp_path, form)
+    assert read(tmp_path) == rows
+
+
+@pytest.mark.parametrize(("form", "read"), [("parquet", read_parquet), ("csv", read_csv)])
 def test_whole_rows_come_back_and_leave_nothing_behind(tmp_path: Path, form: Any, read: Any) -> None:
     written = write_tables(WHOLE, tmp_path, form)
     assert read(tmp_path) == WHOLE
