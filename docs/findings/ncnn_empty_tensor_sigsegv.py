@@ -1,8 +1,10 @@
-"""ncnn 1.0.20261020: a layer that is given a tensor without elements kills the process (SIGSEGV).
+"""ncnn 1.0.20261020: a tensor without elements in front of a layer kills the process (SIGSEGV).
 
 Rule: a dimension may be 0, as in ONNX's own case test_reduce_sum_empty_set; Acos 22 of such a tensor has no elements.
-The Mat that numpy's array of the shape (0, 3) becomes has no memory, and the layer reads it. Other layers divide by its
-size (SIGFPE), or end with the status of memory that is not there (-100: Gemm, Squeeze; not shown here).
+The Mat of numpy's array of the shape (0, 3) has no memory of its own. Before a layer that may work in place, Noop too,
+the net reads how often that memory is referred to; without lightmode it does not, and extract returns -100 (Gemm and
+Squeeze: always). Mat.clone() of it gives a Mat without dimensions, as if there were no input: other layers divide by
+its size then (SIGFPE).
 Upstream: none known.
 Needs ncnn==1.0.20261020 and numpy. Ends with 1 while the defect shows, with 0 when it is gone.
 """
@@ -17,7 +19,8 @@ import ncnn, numpy as np
 net = ncnn.Net()
 assert net.load_param("m.param") == 0 and net.load_model("m.bin") == 0
 extractor = net.create_extractor()
-extractor.input("x", ncnn.Mat(np.zeros((0, 3), np.float32)).clone())  # without it, it refers to the array
+x = np.zeros((0, 3), np.float32)
+extractor.input("x", ncnn.Mat(x))
 status, found = extractor.extract("y")
 print(np.array(found).size if status == 0 else f"status {status}")
 """

@@ -1,8 +1,9 @@
-"""onnx2tf 1.29.24: an LSTM whose batch and steps are both symbolic takes the steps for the batch.
+"""onnx2tf 1.29.24: an LSTM whose number of steps is symbolic takes the steps for the batch.
 
 Rule: ONNX LSTM 7, 14 and 22, attribute layout: 0, the default, is [steps, batch, features]; onnx2tf keeps it to its RNN
-where one of the two sizes is a number. Here an initial state of one sequence meets "a batch" of 3, its steps. Where
-the initial state comes out of the data, nothing is refused and the values are wrong.
+where the steps are a number and the batch is symbolic (with a batch of 1 it fails otherwise). Here an initial state of
+one sequence meets "a batch" of 3, its steps. Where the initial state comes out of the data, nothing is refused and the
+values are wrong.
 Upstream: none known; https://github.com/PINTO0309/onnx2tf/issues/198 brought LSTM (closed).
 Needs onnx2tf==1.29.24, tensorflow-cpu==2.21.0, onnx and numpy.
 Ends with 1 while the defect shows, with 0 when it is gone.

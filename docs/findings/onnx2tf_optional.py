@@ -1,8 +1,8 @@
 """onnx2tf 1.29.24: Optional, OptionalGetElement and OptionalHasElement always fail: TypeError or AttributeError.
 
 Rule: ONNX Optional 15, OptionalGetElement 18 and OptionalHasElement 18.
-onnx2tf calls tf.experimental.Optional.from_value with an argument "name" that it does not have. An empty Optional is
-made, and is then asked for its shape.
+onnx2tf calls tf.experimental.Optional.from_value with an argument "name" that it does not have; without it TensorFlow
+refuses a Keras tensor there ("Could not build a `TypeSpec`"). An empty Optional is made, and then asked for its shape.
 Needs onnx2tf==1.29.24, tensorflow-cpu==2.21.0 and onnx. Ends with 1 while the defect shows, with 0 when it is gone.
 """
 

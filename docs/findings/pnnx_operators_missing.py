@@ -2,8 +2,8 @@
 
 Rule: ONNX's operator list, opsets 1 to 26: the operators of the table below.
 pnnx passes them on by name and ends with 0, and ncnn has no layer of these names (it knows the name ArgMax, but is
-built without it). ArgMin and ArgMax it converts beside a ReduceMin or ReduceMax of the same axis alone. Sequences are
-in pnnx_sequences.py.
+built without it). Beside a ReduceMax of the same axis ArgMax becomes a Reduction with two outputs, which ncnn does not
+load either. Sequences are in pnnx_sequences.py.
 Upstream: https://github.com/Tencent/ncnn/issues/5091 (operators to convert);
 https://github.com/Tencent/ncnn/issues/2154 and https://github.com/Tencent/ncnn/issues/2582 (ArgMax)
 Needs ncnn==1.0.20261020, pnnx==20261020, onnx and numpy. Ends with 1 while the defect shows, with 0 when it is gone.

@@ -35,6 +35,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "selu as elu": lambda x: torch.ops.aten.elu(x, 1.5, 1.05),
     "shuffled": lambda x: torch.nn.functional.pixel_shuffle(x.expand(1, 2, 3, 3).repeat(1, 2, 1, 1), 2),
     "doubled": lambda x: torch.nn.functional.interpolate(x, scale_factor=2, mode="nearest"),
+    "nearly doubled": lambda x: torch.nn.functional.interpolate(x, scale_factor=2.2, mode="nearest"),
     "five thirds": lambda x: torch.nn.functional.interpolate(x, size=(5, 5), mode="nearest"),
     "heads that share keys": lambda x: torch.nn.functional.scaled_dot_product_attention(x, x, x, enable_gqa=True),
 }

@@ -157,6 +157,8 @@ if kind in ("Softmax", "LogSoftmax"):
 if kind in ("ReduceL1", "ReduceL2", "ReduceSumSquare"):
     given = np.abs(many) if kind == "ReduceL1" else many**2
 exact, summed = given.sum(2), np.zeros((rows, outputs))
+ulp = {"fp16": 2.0**-10, "fp32": 2.0**-23}[precision]  # what roundings by chance would make of the sum
+drawn = 0.2123 * ulp * np.sqrt(terms * (exact**2 / 3 + (given**2).sum(2) / 6))
 for k in range(terms):
     summed = half(summed + given[:, :, k])
 if kind in ("GlobalAveragePool", "AveragePool", "ReduceMean"):
@@ -187,8 +189,28 @@ place = Place(".", {"model.onnx": "model.onnx"}, arrays, lambda stage: None)
 reply = Adapter().emulate(EmulateCall(samples=rows, batched=True, sums=precision).at(place))
 found = {name: to_numpy(values).reshape(exact.shape) for name, values in reply.arrays.items()}
 spread = lambda values: float(np.sqrt(((values - exact) ** 2).mean()))
-print(json.dumps({"real": spread(summed), **{name: spread(values) for name, values in found.items()}}))
+chance = float(np.sqrt((drawn**2).mean()))
+said = {"real": spread(summed), "chance": chance}
+print(json.dumps({**said, **{name: spread(values) for name, values in found.items()}}))
 """
+
+
+def summed_one_by_one(tools_python: Path, folder: Path, kind: str, precision: str) -> dict[str, float]:
+    """How far sums are off: real ones, what chance would make of a plain sum, and those that are emulated."""
+    done = subprocess.run(
+        [str(tools_python), "-c", SUMS, kind, precision], cwd=folder, text=True, capture_output=True, timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def test_terms_that_are_alike_lose_seven_times_what_chance_would(tools_python: Path, tmp_path: Path) -> None:
+    alike = summed_one_by_one(tools_python, tmp_path, "alike ReduceSum", "fp16")
+    assert 7 < alike["real"] / alike["chance"] < 8
+    others = summed_one_by_one(tools_python, tmp_path, "ReduceSum", "fp16")
+    assert others["real"] == pytest.approx(others["chance"], rel=0.1)
 
 
 @pytest.mark.parametrize("precision", ["fp16", "fp32"])
@@ -224,12 +246,7 @@ print(json.dumps({"real": spread(summed), **{name: spread(values) for name, valu
 def test_sums_one_by_one_are_as_far_off_as_real_ones(
     tools_python: Path, tmp_path: Path, kind: str, precision: str
 ) -> None:
-    done = subprocess.run(
-        [str(tools_python), "-c", SUMS, kind, precision], cwd=tmp_path, text=True, capture_output=True, timeout=120,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert set(found) == {"real", f"{precision}-sums:out0"}
+    found = summed_one_by_one(tools_python, tmp_path, kind, precision)
+    assert set(found) == {"real", "chance", f"{precision}-sums:out0"}
     near = 0.25 if kind == "InstanceNormalization" else 0.15  # its means and variances are rounded themselves, too
     assert found[f"{precision}-sums:out0"] == pytest.approx(found["real"], rel=near)

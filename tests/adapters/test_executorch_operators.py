@@ -44,6 +44,7 @@ def test_a_limit_that_is_left_out_is_none(programs: dict[str, Any], name: str, l
         ("heads that share keys", "heads that share their keys"),
         ("selu as elu", "an Elu that is scaled"),
         ("mirrored", "padding that is not constant"),
+        ("nearly doubled", "a scale that is not that of the sizes"),
         ("five thirds", "a scale that is not whole"),
     ],
 )

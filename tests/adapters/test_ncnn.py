@@ -185,6 +185,16 @@ def test_bfloat16_is_given_as_the_float32_of_the_same_value(tmp_path: Path) -> N
     assert answer.outputs["out0"] == ["float32", [1, 3], x.tolist()], answer.error
 
 
+@pytest.mark.parametrize("size", [0, 3])
+def test_a_product_over_a_dimension_of_any_size_is_right(tmp_path: Path, size: int) -> None:
+    text = f"""<ir_version: 10, opset_import: ["": 18]> g (float[2,{size},4] x) => (float[2,1,4] y)
+    <int64[1] axes = {{1}}> {{ y = ReduceProd <keepdims = 1> (x, axes) }}"""
+    model = written(text, tmp_path / "product.onnx")
+    x = np.full((2, size, 4), 2, np.float32)
+    answer = answered("ncnn", model, {"x": x}, [("y", "float32", (2, 1, 4))], tmp_path / "ncnn")
+    assert answer.outputs["out0"] == ["float32", [2, 1, 4], x.prod(1, keepdims=True).tolist()], answer.error
+
+
 def test_places_in_a_table_are_handed_over_as_integers(tmp_path: Path) -> None:
     table = ",".join(str(number) for number in range(40))
     model = written(

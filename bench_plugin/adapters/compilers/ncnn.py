@@ -188,7 +188,8 @@ class Adapter:
             for index, (x, axis) in enumerate(zip(xs, axes["inputs"])):
                 narrow = _carried(x, "int32" if index in axes["integers"] else "float32")
                 mat = ncnn.Mat(narrow) if axis is None else ncnn.Mat(narrow, batch_index=axis)
-                extractor.input(f"in{index}", mat.clone())  # a Mat of an array only refers to it
+                # A Mat of an array only refers to it; of one without elements ncnn's clone is no Mat at all.
+                extractor.input(f"in{index}", mat.clone() if narrow.size else mat)
             ys = []
             for index, axis in enumerate(axes["outputs"]):
                 status, y = extractor.extract(f"out{index}")

@@ -56,7 +56,7 @@ class Adapter:
             raise InvalidModel("onnx's checker: %s" % objection)
         _check_cycles(model.graph)
         _check_slopes(onnx, model)
-        nodes = [node for graph in onnx_names.graphs(model.graph) for node in graph.node]
+        nodes = onnx_names.nodes(model.graph)
         operators: dict[str, int] = {}
         for node in nodes:
             operators[node.op_type] = operators.get(node.op_type, 0) + 1
@@ -190,13 +190,8 @@ def _check_cycles(graph: Any) -> None:
 def _described(onnx: Any, value: Any) -> dict[str, object]:
     kind = value.type.tensor_type.elem_type
     dtype = onnx.helper.tensor_dtype_to_np_dtype(kind).name if kind else ""
-    row = {"name": value.name, "dtype": dtype, "shape": _shape(value)}
+    row = {"name": value.name, "dtype": dtype, "shape": onnx_names.dimensions(value)}
     return row if not kind or value.type.tensor_type.HasField("shape") else {**row, "unranked": True}
-
-
-def _shape(value: Any) -> list[Any]:
-    dims = value.type.tensor_type.shape.dim
-    return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in dims]
 
 
 def _elements(tensor: Any) -> int:

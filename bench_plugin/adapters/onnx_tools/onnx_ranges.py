@@ -63,7 +63,7 @@ def of_integers(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, 
             if isinstance(size, int) and size - added > 0:
                 found[one] = min(size - added, found.get(one, size - added))
 
-    for node in _nodes(model.graph):
+    for node in onnx_names.nodes(model.graph):
         first, second = (*node.input, "", "")[:2]
         if node.op_type == "Sub" and second in source and constants.get(first) == (1.0, 1.0):
             masks.update(one for one, _ in source[second])
@@ -97,7 +97,7 @@ def of_masks(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int
     constants, masks = _constants(onnx, model), set()
     source = {name: name for name in wanted}
     taken: dict[str, str] = {}  # what is taken from 1, by its result
-    for node in _nodes(model.graph):
+    for node in onnx_names.nodes(model.graph):
         first, second = (*node.input, "", "")[:2]
         if node.op_type in CARRYING and first in source:
             source.update({name: source[first] for name in node.output if name})
@@ -113,14 +113,10 @@ def of_masks(onnx: Any, model: Any, wanted: set[str]) -> dict[str, dict[str, int
     return {name: {"high": 2} for name in masks}
 
 
-def _nodes(graph: Any) -> list[Any]:
-    return [node for one in onnx_names.graphs(graph) for node in one.node]
-
-
 def _constants(onnx: Any, model: Any) -> dict[str, tuple[float, float]]:
     """The least and the largest element of weights and constants of at most MOST elements."""
     tensors = {tensor.name: tensor for tensor in model.graph.initializer}
-    for node in _nodes(model.graph):
+    for node in onnx_names.nodes(model.graph):
         if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
             tensors[node.output[0]] = node.attribute[0].t
     kinds = (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.INT32, onnx.TensorProto.INT64)
@@ -139,11 +135,6 @@ def _sizes(onnx: Any, model: Any) -> dict[str, list[Any]]:
         inferred = onnx.shape_inference.infer_shapes(model).graph
     except onnx.shape_inference.InferenceError:  # the checker's objection says it
         inferred = model.graph
-    found = {value.name: _shape(value) for value in inferred.value_info}
+    found = {value.name: onnx_names.dimensions(value) for value in inferred.value_info}
     found.update({tensor.name: list(tensor.dims) for tensor in model.graph.initializer})
     return found
-
-
-def _shape(value: Any) -> list[Any]:
-    dims = value.type.tensor_type.shape.dim
-    return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in dims]

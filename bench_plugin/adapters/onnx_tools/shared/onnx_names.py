@@ -64,6 +64,17 @@ def graphs(graph: Any) -> Iterator[Any]:
                 yield from graphs(inner)
 
 
+def nodes(graph: Any) -> list[Any]:
+    """The nodes of a graph, and of those that these have."""
+    return [node for one in graphs(graph) for node in one.node]
+
+
+def dimensions(value: Any) -> list[Any]:
+    """The declared sizes of a tensor (ValueInfoProto): numbers, names, and "" for one that is not said."""
+    dims = value.type.tensor_type.shape.dim
+    return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in dims]
+
+
 def read_by(node: Any) -> set[str]:
     """The names that a node needs of the graph that it stands in: its inputs, and what its subgraphs take of it."""
     names = {name for name in node.input if name}

@@ -224,19 +224,25 @@ def _resize(reader: Any, node: Any) -> list[str]:
 
     Raises Unread for a scale that is not that of the sizes.
     """
-    given, made = shape_of(node.args[0])[2:], shape_of(node)[2:]
-    scales = [one for one in node.args[3:] if one is not None]
-    flat = list(scales[0]) if scales and isinstance(scales[0], (list, tuple)) else scales
-    if any(size * scale != other for size, scale, other in zip(given, flat, made)):
-        raise Unread("a scale that is not that of the sizes")
+    _check_scales(node, node.args[3:])
     sizes = reader.layers.constant(shape_of(node), "int64")
     mode = "align_corners" if node.args[2] else "pytorch_half_pixel"
     value = reader.real(node.args[0])
     return [reader.layers.node("Resize", [value, "", "", sizes], mode="linear", coordinate_transformation_mode=mode)]
 
 
+def _check_scales(node: Any, given: Sequence[Any]) -> None:
+    """Raises Unread for a scale that is not that of the sizes: positions are computed with it, not with these."""
+    scales = [one for one in given if one is not None]
+    flat = list(scales[0]) if scales and isinstance(scales[0], (list, tuple)) else scales
+    sizes = zip(shape_of(node.args[0])[2:], flat, shape_of(node)[2:])
+    if any(size * scale != other for size, scale, other in sizes):
+        raise Unread("a scale that is not that of the sizes")
+
+
 def _nearest(reader: Any, node: Any) -> list[str]:
     """Nearest neighbours: element i of the result is that of floor(i / scale), for a whole scale."""
+    _check_scales(node, node.args[2:])
     given, made = shape_of(node.args[0])[2:], shape_of(node)[2:]
     if any(other % size for size, other in zip(given, made)):
         raise Unread("a scale that is not whole")
