@@ -52,6 +52,20 @@ def scale_of(truth: Array) -> Scale:
     return Scale(norm, norm / float(np.sqrt(max(values.size, 1))))
 
 
+def scale_of_first(part: Array, whole: Array) -> Scale:
+    """The scale for ``part`` [n, ...], the first n inputs of a truth ``whole`` [N, ...].
+
+    It is that of all N inputs, in proportion to how large the results of the n are. What changes over a few inputs is a
+    matter of chance, and the mean of n contains each of them; how large results are, and with them roundings, is not.
+    """
+    scale = scale_of(whole)
+    if len(part) == len(whole):
+        return scale
+    own, every = (_root_mean_square(values) for values in (part, whole))
+    rms = scale.rms * own / every if every > 0 else scale.rms
+    return Scale(rms * float(np.sqrt(part.size)), rms)
+
+
 def mean_over_inputs(truth: Array) -> Array:
     """The mean over the inputs of a truth [N, ...], as float64 [1, ...].
 
@@ -102,6 +116,11 @@ def top_agreement(actual: Array, truth: Array, tolerance: float) -> tuple[float 
         return None, excluded
     mine = np.asarray(actual, dtype=np.float64).reshape(rows.shape)
     return float((mine.argmax(axis=-1) == rows.argmax(axis=-1))[clear].mean()), excluded
+
+
+def _root_mean_square(values: Array) -> float:
+    flat = np.asarray(values, dtype=np.float64).reshape(-1)
+    return float(np.sqrt(np.einsum("i,i->", flat, flat) / max(flat.size, 1)))
 
 
 def _ratio(value: float, unit: float) -> float:

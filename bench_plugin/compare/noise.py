@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.measures import INTEGERS, differing, distance, scale_of
+from bench_plugin.compare.measures import INTEGERS, differing, distance, scale_of_first
 from bench_plugin.compare.parts import Part, parts_of
 from bench_plugin.compare.table import Row
 
@@ -52,8 +52,8 @@ class Tolerance:
 def measure_noise(truth: Array, runs: Iterable[Array], parts: Iterable[Part] | None = None) -> Noise:
     """The noise of one output: ``truth`` is [N, ...], and each run [n, ...] holds its first n <= N inputs.
 
-    Distances are in units of those n inputs. A run of one input has nothing that changes over its inputs, so the whole
-    truth gives its unit. Strings, and truths that are not finite, have no noise (``runs`` is 0); runs of another
+    Distances are in units of all N inputs, in proportion to how large the results of the n are
+    (:func:`scale_of_first`). Strings, and truths that are not finite, have no noise (``runs`` is 0); runs of another
     shape or with values that are not finite are left out. ``parts`` are those of the truth, unless they are given.
     """
     if truth.dtype.kind in INTEGERS and truth.size:
@@ -68,11 +68,9 @@ def measure_noise(truth: Array, runs: Iterable[Array], parts: Iterable[Part] | N
 
 def _of_floats(truth: Array, runs: Sequence[Array]) -> Noise:
     worst_e = worst_m = 0.0
-    whole = scale_of(truth)
     for run in runs:
         part = truth[: len(run)]
-        scale = scale_of(part) if len(run) > 1 else whole
-        found = distance(run, part, scale)
+        found = distance(run, part, scale_of_first(part, truth))
         worst_e, worst_m = max(worst_e, found.E), max(worst_m, found.M)
     return Noise(worst_e, worst_m, len(runs))
 

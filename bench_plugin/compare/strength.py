@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.measures import distance, mean_over_inputs, scale_of
+from bench_plugin.compare.measures import distance, mean_over_inputs, scale_of_first
 from bench_plugin.compare.mistakes import Likeness, likenesses
 from bench_plugin.compare.noise import Noise
 from bench_plugin.compare.table import DEFAULTS, Kind, Table, kind_of
@@ -145,7 +145,7 @@ def strength(
     own: dict[str, Likeness] = {}
     for name in signed[0][0]:
         every = [[rule.judge(outputs[name]) for outputs in both] for both in signed]
-        noticeable = name not in mutants or _noticeable(truth, original, mutants[name], noise)
+        noticeable = name not in mutants or _noticeable(rule.truth, original, mutants[name], noise)
         near = [
             likenesses(truth, run, original, mutants[name]) if name in mutants and noticeable else [] for run in runs
         ]
@@ -226,7 +226,7 @@ def _with_effect(actual: Array, before: Array, after: Array, sign: int) -> Array
 
 
 def _noticeable(truth: Outputs, before: Outputs, after: Outputs, noise: Mapping[str, Noise]) -> bool:
-    """Whether the effect of a mutation is beyond the noise of float32 in any output."""
+    """Whether the effect of a mutation [n, ...] is beyond the noise of float32 in any output of ``truth`` [N, ...]."""
     for (name, t), one, other in zip(truth.items(), before.values(), after.values(), strict=False):
         if other.shape != one.shape:
             return True
@@ -236,7 +236,8 @@ def _noticeable(truth: Outputs, before: Outputs, after: Outputs, noise: Mapping[
             continue
         if not np.isfinite(other).all():
             return True
-        found, level = distance(other, one, scale_of(t)), noise.get(name, Noise(0.0, 0.0, 0))
+        scale = scale_of_first(t[: len(one)], t)
+        found, level = distance(other, one, scale), noise.get(name, Noise(0.0, 0.0, 0))
         if found.E > level.E or found.M > level.M:
             return True
     return False

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bench_plugin.compare.measures import INTEGERS, differing, distance, scale_of, top_agreement
+from bench_plugin.compare.measures import INTEGERS, differing, distance, scale_of_first, top_agreement
 from bench_plugin.compare.noise import Noise, Tolerance, tolerance
 from bench_plugin.compare.table import DEFAULTS, Row, Table
 from bench_plugin.domain.outcome import Unverified
@@ -54,7 +54,9 @@ class Rule:
         """The verdict on other outputs: [n, ...] for the first n inputs, 2 <= n <= N."""
         count = min((len(values) for values in actual.values() if values.ndim), default=0)
         part = {name: values[:count] for name, values in self.truth.items()}
-        return compare(part, actual, self.noise, precision=self.precision, loose=self.loose, table=self.table)
+        return compare(
+            part, actual, self.noise, precision=self.precision, loose=self.loose, table=self.table, whole=self.truth
+        )
 
 
 def unverified(
@@ -66,16 +68,20 @@ def unverified(
 
 @dataclass(frozen=True)
 class Limits:
-    """What an output may differ by: its noise, and the rows of the table that make a tolerance of it."""
+    """What an output may differ by: its noise, and the rows of the table that make a tolerance of it.
 
+    ``whole`` is its truth [N, ...] of all inputs, of which the first are compared: it gives the unit of distances.
+    """
+
+    whole: Array
     noise: Noise
     row: Row
     strict: Row
     usual: Row
 
     @property
-    def whole(self) -> Tolerance:
-        """The tolerance of the whole output."""
+    def limit(self) -> Tolerance:
+        """The tolerance of the output, not of a part of it."""
         return self.of(self.noise)
 
     def of(self, noise: Noise) -> Tolerance:
@@ -100,23 +106,26 @@ def compare(
     precision: str = "fp32",
     loose: bool = False,
     table: Table = DEFAULTS,
+    whole: Mapping[str, Array] | None = None,
 ) -> Comparison:
     """Compare outputs by position, because exporters may change names, but not the number or the order.
 
     ``truth`` and ``actual`` hold [N, ...] arrays over the same N inputs. A float64 truth is compared within the
     tolerance, strings exactly, integers and booleans by the share that differs, but at fp32 exactly unless noise
     changes some of them; ``noise`` is by the truth's names. ``precision`` is fp32, fp16 or bf16. ``loose`` permits the
-    fast-math tolerance; it is used, and noted, only where the run fails without it.
+    fast-math tolerance; it is used, and noted, only where the run fails without it. ``whole`` holds the truth of all
+    inputs where ``truth`` holds the first of them alone: distances are in its units.
     """
-    found = _compare(truth, actual, noise, precision, False, table)
+    every = truth if whole is None else whole
+    found = _compare(truth, actual, noise, precision, False, table, every)
     if loose and found.status != AGREE:
-        found = _compare(truth, actual, noise, precision, True, table)
+        found = _compare(truth, actual, noise, precision, True, table, every)
     return replace(found, rule=Rule(truth, noise, precision, loose, table))
 
 
 def _compare(
     truth: Mapping[str, Array], actual: Mapping[str, Array], noise: Mapping[str, Noise], precision: str, loose: bool,
-    table: Table,
+    table: Table, whole: Mapping[str, Array],
 ) -> Comparison:  # fmt: skip
     names = list(truth)
     if len(actual) < len(names) or not names:
@@ -125,7 +134,7 @@ def _compare(
     found = []
     for name, values in zip(names, actual.values(), strict=False):
         level = noise.get(name, Noise(0.0, 0.0, 0))
-        limits = Limits(level, row, strict, usual)
+        limits = Limits(whole[name], level, row, strict, usual)
         found.append((name, _compare_one(truth[name], values, limits, precision, table)))
     notes = ["loose"] if loose else []
     notes += [f"{name}: {note}" if len(names) > 1 else note for name, one in found for note in one.notes]
@@ -166,7 +175,7 @@ def _compare_one(truth: Array, actual: Array, limits: Limits, precision: str, ta
         rounds = truth.dtype.kind in INTEGERS and limits.noise.runs > 0
         if precision == "fp32":  # exact, but for integers that float32's own rounding decides
             rounds = rounds and limits.noise.E > 0 and differing(actual, truth) > 0
-        return _counted(truth, actual, limits.whole if rounds else None, limits.noise)
+        return _counted(truth, actual, limits.limit if rounds else None, limits.noise)
     if actual.dtype.kind not in "f":
         return _One(MISMATCH, f"type {actual.dtype}, expected floating point", {}, ())
     return _floating(truth, actual, limits, precision, table)
@@ -196,7 +205,7 @@ def _counted(truth: Array, actual: Array, limit: Tolerance | None, noise: Noise)
 
 
 def _floating(truth: Array, actual: Array, limits: Limits, precision: str, table: Table) -> _One:
-    limit, noise = limits.whole, limits.noise
+    limit, noise = limits.limit, limits.noise
     t = np.asarray(truth, dtype=np.float64)
     y = np.asarray(actual, dtype=np.float64)
     counts = {"nan": int(np.isnan(y).sum()), "inf": int(np.isinf(y).sum())}
@@ -216,7 +225,7 @@ def _floating(truth: Array, actual: Array, limits: Limits, precision: str, table
             return _One(UNVERIFIED, reason, counts, ("ftz",), Unverified.NOT_SENSITIVE)
         notes.append("ftz")
         y = np.where(flushed, t, y)
-    scale = scale_of(t)
+    scale = scale_of_first(t, limits.whole)
     found = distance(y, t, scale)
     numbers: dict[str, Any] = {
         "E": found.E, "M": found.M, "tolerance_E": limit.E, "tolerance_M": limit.M, "noise_E": noise.E,
@@ -260,7 +269,7 @@ def _with_parts(whole: _One, t: Array, y: Array, limits: Limits) -> _One:
     rows, wrong, needed = [], [], whole.numbers.get("needed", 0.0)
     for part, noise in limits.noise.parts.items():
         truth = part.of(t)
-        scale = scale_of(truth)
+        scale = scale_of_first(truth, part.of(limits.whole))
         if scale.norm == 0 or noise.runs == 0:
             continue
         found, limit = distance(part.of(y), truth, scale), limits.of(noise)

@@ -49,16 +49,34 @@ def test_single_precision_has_single_precision_noise() -> None:
     assert 1e-9 < measure_noise(truth, [truth.astype(np.float32)]).E < 2.0**-23
 
 
-def test_a_short_run_is_measured_on_its_own_inputs() -> None:
-    truth, error = drawn(0), 1e-4 * drawn(1)
-    assert measure_noise(truth, [(truth + error)[:4]]) == measure_noise(truth[:4], [(truth + error)[:4]])
+def alike_first(count: int) -> Array:
+    """The results [16, 1000] of a model whose first ``count`` inputs are nearly alike, all of about one size."""
+    truth = 2 + drawn(0, (16, 1000))
+    truth[1:count] = truth[0] + 0.01 * drawn(1, (count - 1, 1000))
+    return truth
 
 
-def test_a_run_of_one_input_is_measured_by_the_whole_truth() -> None:
+@pytest.mark.parametrize("count", [1, 2, 4, 15])
+def test_the_first_inputs_have_the_noise_of_all_where_they_change_less(count: int) -> None:
+    truth, error = alike_first(count), 1e-4 * drawn(2, (16, 1000))
+    every, first = measure_noise(truth, [truth + error]), measure_noise(truth, [(truth + error)[:count]])
+    assert pytest.approx(every.E, rel=0.1) == first.E
+    assert pytest.approx(every.M, rel=0.3) == first.M
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+def test_the_first_inputs_have_the_noise_of_all_where_their_results_are_of_another_size(size: float) -> None:
+    truth = drawn(0, (16, 1000))
+    truth[:4] *= size
+    run = truth * (1 + 1e-4 * drawn(2, (16, 1000)))
+    assert pytest.approx(measure_noise(truth, [run]).E, rel=0.1) == measure_noise(truth, [run[:4]]).E
+
+
+def test_first_results_of_nothing_but_zeros_have_the_noise_of_an_error_without_bound() -> None:
     truth = drawn(0)
-    noise = measure_noise(truth, [truth[:1] + 1e-4])
-    assert noise.runs == 1
-    assert 0 < noise.E < 1e-3
+    truth[:4] = 0
+    assert math.inf == measure_noise(truth, [truth[:4] + 1e-6]).E
+    assert measure_noise(truth, [truth[:4]]).E == 0
 
 
 @pytest.mark.parametrize("run", [np.zeros((0, 12)), np.zeros((9, 12)), np.zeros((8, 11)), np.full((8, 12), np.nan)])
@@ -208,10 +226,10 @@ def test_the_worst_of_each_distance_is_the_noise() -> None:
     assert measure_noise(truth, [other, one]) == found
 
 
-def test_two_inputs_are_measured_in_their_own_units() -> None:
+def test_two_inputs_are_measured_in_units_of_all_in_proportion_to_their_size() -> None:
     truth = np.array([[1.0], [-1.0], [50.0], [-50.0]])
     assert pytest.approx(0.5) == measure_noise(truth, [truth[:2] + 0.5]).E
-    assert pytest.approx(0.5 / np.sqrt(5002 / 4)) == measure_noise(truth, [truth[:1] + 0.5]).M
+    assert pytest.approx(0.5) == measure_noise(truth, [truth[:1] + 0.5]).M
 
 
 def test_the_table_of_fast_math_is_that_of_fp32() -> None:

@@ -110,9 +110,9 @@ def test_onnxruntimes_own_result_is_a_reference_of_last_resort() -> None:
 def test_a_reduced_precision_is_judged_with_its_own_noise_and_not_with_that_of_fp32() -> None:
     truth = drawn()
     plain = expected(truth, Noise(1e-7, 1e-7, 3))
-    emulated = done(fp16_out0=off_by(truth[:4], 1e-3), bf16_out0=off_by(truth[:4], 2e-2))
+    emulated = done(fp16_out0=off_by(truth, 1e-3)[:4], bf16_out0=off_by(truth, 2e-2)[:4])
     at = JUDGE.at_precision(plain, emulated, "bf16")
-    assert level(at, "y") == pytest.approx(2e-2)
+    assert level(at, "y") == pytest.approx(2e-2, rel=0.2), "four inputs of eight"
     right = done(out0=off_by(truth, 3e-2))
     assert JUDGE.compare(model(), at, right, precision="bf16").status == AGREE
     assert JUDGE.compare(model(), plain, right, precision="bf16").status == MISMATCH

@@ -57,8 +57,9 @@ class NarrowLayers:
         """The verdict on a result [n, ...] of one layer for the first n inputs, by the row of the precision."""
         expected = self.exact[name][: len(actual)]
         found = compare(
-            {name: expected}, {name: actual}, {name: self.noise[name]}, precision=self.precision, table=self.table
-        )
+            {name: expected}, {name: actual}, {name: self.noise[name]}, precision=self.precision, table=self.table,
+            whole=self.exact,
+        )  # fmt: skip
         return found if found.status != AGREE or name not in self.channels else self._with_channels(name, actual, found)
 
     def _with_channels(self, name: str, actual: Array, found: Comparison) -> Comparison:

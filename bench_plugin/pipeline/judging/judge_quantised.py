@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bench_plugin.compare.chosen import Chosen
-from bench_plugin.compare.measures import distance, scale_of
+from bench_plugin.compare.measures import distance, scale_of, scale_of_first
 from bench_plugin.compare.quantised import (
     KINDS,
     accumulated,
@@ -291,7 +291,10 @@ def mistakes_in_whole(
     for mutant, faulty in with_faults(first, first, original, outputs).items():
         if not only_in_whole(mutant, biases=biases):
             continue
-        errors = {name: _share(values, first[name]) for name, values in faulty.items() if first[name].dtype.kind == "f"}
+        errors = {
+            name: _share(values, plain.outputs[name])
+            for name, values in faulty.items() if first[name].dtype.kind == "f"
+        }  # fmt: skip
         errors |= {name: one.error(faulty[name]) for name, one in (chosen or {}).items() if name in faulty}
         ratio = max(errors.values(), default=0.0) / limit
         seen = any(one > (plain.noise[name].E if name in plain.noise else 0.0) for name, one in errors.items())
@@ -300,10 +303,11 @@ def mistakes_in_whole(
 
 
 def _share(values: Array, truth: Array) -> float:
-    """E of one output [n, ...], infinite where it cannot be measured."""
-    if values.shape != truth.shape or not np.isfinite(values).all():
+    """E of one output [n, ...] for the first n inputs of ``truth`` [N, ...], infinite where it cannot be measured."""
+    first = truth[: len(values)]
+    if values.shape != first.shape or not np.isfinite(values).all():
         return math.inf
-    return distance(values, truth, scale_of(truth)).E
+    return distance(values, first, scale_of_first(first, truth)).E
 
 
 def numbered(arrays: Mapping[str, Array]) -> dict[str, Array]:
