@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench_plugin.compare.measures import distance, mean_over_inputs, scale_of, top_agreement
+from bench_plugin.compare.measures import Scale, distance, mean_over_inputs, scale_of, scale_of_first, top_agreement
 from tests.compare.drawing import LAW, SEEDS, Array, drawn
 
 FACTORS = st.floats(1e-6, 1e6).flatmap(lambda size: st.sampled_from([size, -size]))
@@ -31,6 +31,32 @@ def test_the_definition_by_hand() -> None:
     assert pytest.approx((0.5 / math.sqrt(2), 0.4 * math.sqrt(2))) == (found.E, found.M)
     assert found.max_abs == pytest.approx(0.4)
     assert found.max_rel == pytest.approx(0.04)
+
+
+def test_the_scale_of_the_first_inputs_by_hand() -> None:
+    """The truth changes by -3, -1, 1 and 3: sqrt(5). It is sqrt(14) large, and its first two results are sqrt(2)."""
+    truth = np.array([[[0.0, 0.0]], [[2.0, 2.0]], [[4.0, 4.0]], [[6.0, 6.0]]])
+    rms = math.sqrt(5) * math.sqrt(2 / 14)
+    assert scale_of_first(truth[:2], truth).rms == pytest.approx(rms, rel=1e-12)
+    assert scale_of_first(truth[:2], truth).norm == pytest.approx(rms * math.sqrt(4), rel=1e-12)
+    assert scale_of_first(truth[:1], truth) == Scale(0, 0), "results of zero have no size"
+
+
+def test_the_scale_of_all_inputs_is_that_of_the_truth() -> None:
+    truth = drawn(0)
+    assert scale_of_first(truth, truth) == scale_of(truth)
+    assert scale_of_first(truth[:7], truth) != scale_of(truth)
+
+
+def test_a_truth_of_zeros_or_of_nothing_has_no_scale() -> None:
+    assert scale_of_first(np.zeros((1, 3)), np.zeros((2, 3))) == Scale(0, 0)
+    assert scale_of_first(np.zeros((1, 0)), np.zeros((2, 0))) == Scale(0, 0)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float16, np.float32])
+def test_the_scale_of_the_first_inputs_is_counted_in_float64(kind: Any) -> None:
+    truth = np.array([[30000.0], [-30000.0], [10000.0], [-10000.0]]).astype(kind)
+    assert scale_of_first(truth[:2], truth).rms == pytest.approx(30000, rel=1e-12)
 
 
 @LAW
