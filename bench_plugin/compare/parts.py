@@ -15,6 +15,10 @@ from bench_plugin.compare.measures import mean_over_inputs
 Array = np.ndarray[Any, Any]
 
 SMALLER = 30.0  # times smaller than the largest: a part that is judged by itself
+# A part of so many numbers is judged by itself from APART times smaller on: where all that is 20 times smaller is
+# wrong, the whole is a twentieth off, which is within a tolerance of 16 bits. Of fewer numbers some are so small by
+# chance, and their noise is chance, too.
+MANY = 64
 SILENT = 1e-5  # of the largest: what changes less than that is nothing that a model says
 MOST = 3  # parts of one output; where more places are small, their sizes are a matter of degree
 # How many times smaller than every other place a part is. Of a thousand logits some are small on a few inputs by
@@ -58,19 +62,21 @@ def parts_of(truth: Array) -> tuple[Part, ...]:
     for axis in range(1, values.ndim):
         others = tuple(place for place in range(values.ndim) if place != axis)
         sizes = np.sqrt(changes.mean(axis=others))
-        found = _small(sizes, axis - values.ndim)
+        each = values.size // len(sizes)
+        more = (part for part in _small(sizes, axis - values.ndim, APART) if each * (part.stop - part.start) >= MANY)
+        found = tuple(dict.fromkeys((*_small(sizes, axis - values.ndim, SMALLER), *more)))
         if found:
             return found
     return ()
 
 
-def _small(sizes: Array, axis: int) -> tuple[Part, ...]:
-    """The runs of places that are ``SMALLER`` than the largest one; none where there are more than ``MOST``.
+def _small(sizes: Array, axis: int, times: float) -> tuple[Part, ...]:
+    """The runs of places that are so many ``times`` smaller than the largest one.
 
-    None where another place is nearly as small, too (``APART``).
+    None where there are more than ``MOST``, or where another place is nearly as small, too (``APART``).
     """
     largest = float(sizes.max())
-    small = sizes * SMALLER < largest
+    small = sizes * times < largest
     if small.any() and float(sizes[small].max()) * APART > float(sizes[~small].min(initial=largest)):
         return ()
     edges = np.flatnonzero(np.diff(np.concatenate([[0], small.astype(np.int8), [0]])))

@@ -159,6 +159,14 @@ def resized():
     return graph(nodes, weights, [single("x", 16)], [single("y", 64)])
 
 
+def head(scores=0.05):
+    # Three channels of boxes and three of scores, the first two of which are the same.
+    w = weight(8, 6)
+    w[:, 3:] *= scores
+    w[:, 4] = w[:, 3]
+    return graph([h.make_node("Gemm", ["x", "w"], ["y"], name="head")], {"w": w}, [single("x", 8)], [single("y", 6)])
+
+
 def trees(kind, greater=False):
     # Three trees of one split each, of whole numbers, so that some are equal to a threshold; the second has no effect.
     leaves = [1.0, 2.0, 0.0, 0.0, 4.0, 8.0]
@@ -218,6 +226,7 @@ cases = {
     "one dead": (residual(0.0, 0.5), 8), "dead branch": (projected(0.0), 8), "broken": (broken(), 8),
     "normalised": (normalised(1.0), 8), "normalised and hidden": (normalised(1e-9), 8),
     "normalised alone": (normalised(0.0), 8), "gelu": (written_gelu(), 8), "resized": (resized(), 16),
+    "head": (head(), 8), "boxes": (head(20.0), 8),
     **{f"{kind}{more}": (trees(kind, bool(more)), 8) for more in ("", " >=")
        for kind in ("TreeEnsemble", "TreeEnsembleRegressor", "TreeEnsembleClassifier")},
 }
@@ -348,6 +357,16 @@ def test_recurrent_layers_are_layers(tools_python: Path) -> None:
     mutants = found(tools_python)["lstm"]["mutants"]
     for name in ("weights x 1.01", "channel zeroed", "channels swapped", "classes swapped"):
         assert mutants[name]["site"].startswith("LSTM") and mutants[name]["effect"] > 0, name
+
+
+def test_the_neighbours_whose_weights_differ_least_are_the_classes_that_are_swapped(tools_python: Path) -> None:
+    everything = found(tools_python)
+    scores, boxes = (everything[name]["mutants"]["classes swapped"] for name in ("head", "boxes"))
+    assert scores["site"] == "Gemm head, channels 4 and 5" and 1e-3 < scores["effect"] < 0.2, (
+        "not the two that are alike"
+    )
+    assert boxes["site"] in ("Gemm head, channels 0 and 1", "Gemm head, channels 1 and 2")
+    assert scores["undone"] and boxes["undone"]
 
 
 def test_a_layer_whose_scale_is_lost_in_a_norm_is_not_the_one_that_is_scaled(tools_python: Path) -> None:

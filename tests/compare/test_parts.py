@@ -51,9 +51,10 @@ def uneven(factors: Any) -> Array:
     "truth",
     [
         pytest.param(RNG.standard_normal((8, 10)), id="even"),
-        pytest.param(uneven([1, 0.05, 1, 1]), id="a twentieth"),
+        pytest.param(uneven([1, 0.25, 1, 1]), id="a quarter"),
+        pytest.param(uneven([1, 0.05, 1, 1])[:, :, :7], id="a twentieth of 56 numbers"),
         pytest.param(uneven([1, 0.01] * 4), id="here and there"),
-        pytest.param(uneven([1, 0.12, 0.03, 1]), id="others are nearly as small"),
+        pytest.param(uneven([1, 0.4, 0.1, 0.03, 1]), id="others are nearly as small"),
         pytest.param(uneven([1, 1e-6, 1]), id="silent"),
         pytest.param(uneven([1, 0, 1]), id="constant"),
         pytest.param(np.ones((4, 6)), id="nothing changes"),
@@ -64,6 +65,26 @@ def uneven(factors: Any) -> Array:
 )
 def test_most_outputs_have_no_parts(truth: Array) -> None:
     assert parts_of(truth) == ()
+
+
+def test_a_part_of_many_numbers_is_one_from_five_times_smaller_on() -> None:
+    """Scores beside boxes that are not in pixels but in cells of a grid: no tolerance of 16 bits shows them."""
+    truth = uneven([1, 0.5, 0.04, 0.04, 1])
+    (part,) = parts_of(truth)
+    assert (part.start, part.stop) == (2, 4) and part.smaller == pytest.approx(25, rel=0.3)
+    (least,) = parts_of(uneven([1, 0.05, 1, 1])[:, :, :8])
+    assert (least.start, least.stop) == (1, 2)
+    right, wrong = rounded(truth, 2**-6), rounded(truth, 2**-6)
+    wrong[:, [2, 3]] = wrong[:, [3, 2]]
+    noise = measure_noise(truth, [2 * truth - rounded(truth, 2**-6)])
+    assert judged(truth, right, noise).status == AGREE
+    assert judged(truth, wrong, noise).status == MISMATCH
+    assert judged(truth, wrong, Noise(0.03, 10 * noise.M, 1)).status == AGREE, "the whole alone does not show it"
+
+
+def test_a_part_within_a_part_is_judged_by_itself_too() -> None:
+    found = parts_of(uneven([1, 1, 0.1, 0.1, 0.002]))
+    assert [(part.start, part.stop) for part in found] == [(4, 5), (2, 5)]
 
 
 def test_three_small_parts_are_judged_and_four_are_not() -> None:

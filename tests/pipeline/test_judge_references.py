@@ -122,6 +122,18 @@ def test_the_approximation_leaves_out_what_cannot_be_measured() -> None:
     assert louder["sqnr_db"] == pytest.approx(20.0)
 
 
+def test_scores_beside_boxes_have_an_approximation_of_their_own() -> None:
+    """One step of the quantised boxes is as large as the scores are: of them nothing is left."""
+    truth = drawn(1, (8, 6, 10))
+    truth[:, 4:] *= 0.02
+    plain = ReferenceOutputs({"a": drawn(2), "boxes": truth}, "hand-made", {}, {}, {})
+    coarse = np.round(truth / 0.1) * 0.1
+    found = JUDGE.approximation(plain, done(out0=drawn(2), out1=coarse))
+    assert found["part"].startswith("elements 4 to 5 of axis -2") and 0.7 < found["E"] < 1.3 and found["sqnr_db"] < 3
+    fine = JUDGE.approximation(plain, done(out0=off_by(drawn(2), 0.4), out1=np.round(truth / 0.001) * 0.001))
+    assert "part" not in fine and fine["E"] == pytest.approx(0.4)
+
+
 def test_the_error_against_the_framework_is_that_of_the_worst_output_of_equal_shape() -> None:
     outputs = {"a": drawn(1), "b": drawn(2), "n": np.arange(8)}
     own = {"a": off_by(drawn(1), 0.1), "b": off_by(drawn(2), 0.3), "n": np.arange(8) + 1}

@@ -316,9 +316,13 @@ def checker(parts: Parts) -> Checker:
 
 def _flag_coarse(run: CellRun, comparison: Comparison) -> None:
     """Say of a quantised model that is computed rightly where it tells hardly more than its mean output would."""
-    error = (run.log.numbers.get("approximation") or {}).get("E")
+    found = run.log.numbers.get("approximation") or {}
+    error = found.get("E")
     if comparison.status == AGREE and run.cell.types.integers and error is not None and error >= COARSE:
-        run.log.flag(f"the quantised model itself is E {error:.2g} from the unrounded one, whose mean would be 1")
+        where = f" in {found['part']}" if "part" in found else ""
+        run.log.flag(
+            f"the quantised model itself is E {error:.2g} from the unrounded one{where}, whose mean would be 1"
+        )
 
 
 def _with_whole(run: CellRun, reason: str) -> str:

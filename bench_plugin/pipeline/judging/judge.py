@@ -11,6 +11,7 @@ import numpy as np
 from bench_plugin.compare.detecting.detections import compare_detections
 from bench_plugin.compare.measures import distance, scale_of
 from bench_plugin.compare.noise import Noise, larger, measure_noise, tolerance
+from bench_plugin.compare.parts import parts_of
 from bench_plugin.compare.precision import LIKE, LIKE_WEIGHTS, WEIGHTS, effective_by_error, emulated_errors, likeness
 from bench_plugin.compare.quantised import accumulated, killed_in_steps, sqnr
 from bench_plugin.compare.strength import FAR, Strength, located, rated, strength, with_faults
@@ -179,12 +180,19 @@ class Judge:
         return found >= (LIKE_WEIGHTS if precision in WEIGHTS else LIKE)
 
     def approximation(self, expected: ReferenceOutputs, done: Done) -> dict[str, Any]:
-        """How near a run comes to the unrounded model: the largest E and the smallest SQNR (dB) over its outputs."""
+        """How near a run comes to the unrounded model: the largest E and the smallest SQNR (dB) over its outputs.
+
+        Parts of an output that are judged by themselves count as outputs do; ``part`` names one that has the largest E.
+        """
         pairs = [(t, y) for t, y in zip(expected.outputs.values(), _numbered(done.arrays).values(), strict=False)]
         usable = [(t, y) for t, y in pairs if t.shape == y.shape and t.dtype.kind == "f" and np.isfinite(y).all()]
-        ratios = [ratio for ratio in (sqnr(y, t) for t, y in usable) if ratio is not None]
-        errors = [distance(y, t, scale_of(t)).E for t, y in usable]
-        return {"E": max(errors, default=None), "sqnr_db": min(ratios, default=None), "truth": expected.origin}
+        places = [("", t, y) for t, y in usable]
+        places += [(str(part), part.of(t), part.of(y)) for t, y in usable for part in parts_of(t)]
+        ratios = [ratio for ratio in (sqnr(y, t) for _, t, y in places) if ratio is not None]
+        errors = [(distance(y, t, scale_of(t)).E, place) for place, t, y in places]
+        error, where = max(errors, key=lambda one: one[0], default=(None, ""))
+        found = {"E": error, "sqnr_db": min(ratios, default=None), "truth": expected.origin}
+        return found | ({"part": where} if where else {})
 
     def compare(
         self, model: Model, expected: ReferenceOutputs, done: Done, *, precision: str = "fp32", loose: bool = False
