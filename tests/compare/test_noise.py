@@ -24,7 +24,7 @@ from bench_plugin.compare.table import (
     kind_of,
     with_overrides,
 )
-from tests.compare.drawing import LAW, Array, drawn
+from tests.compare.drawing import LAW, Array, alike_first, drawn
 
 LEVELS = st.floats(0, 1)
 NUMBERS_MD = Path(__file__).parents[2] / "docs" / "numbers.md"
@@ -47,13 +47,6 @@ def test_an_exact_run_has_no_noise_but_counts() -> None:
 def test_single_precision_has_single_precision_noise() -> None:
     truth = drawn(0)
     assert 1e-9 < measure_noise(truth, [truth.astype(np.float32)]).E < 2.0**-23
-
-
-def alike_first(count: int) -> Array:
-    """The results [16, 1000] of a model whose first ``count`` inputs are nearly alike, all of about one size."""
-    truth = 2 + drawn(0, (16, 1000))
-    truth[1:count] = truth[0] + 0.01 * drawn(1, (count - 1, 1000))
-    return truth
 
 
 @pytest.mark.parametrize("count", [1, 2, 4, 15])

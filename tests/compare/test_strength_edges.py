@@ -13,7 +13,7 @@ from bench_plugin.compare.noise import Noise
 from bench_plugin.compare.strength import rated, strength, with_faults
 from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import Rule, compare
-from tests.compare.drawing import Array, drawn
+from tests.compare.drawing import Array, alike_first, drawn
 
 NOISE = Noise(1e-6, 4e-6, 3)
 DETAIL = "batchnorm eps 1e-3"
@@ -148,3 +148,13 @@ def test_the_usual_integer_stands_for_the_mean_where_there_is_nothing_else() -> 
     assert mean["labels"].tolist() == [[1, 1]] * 3
     mean = with_faults({"labels": labels, "scores": np.array([[0.0], [1.0], [2.0]])}, {}, {}, {})["mean output"]
     assert mean["labels"] is labels and mean["scores"].tolist() == [[1.0]] * 3
+
+
+def test_what_is_noticeable_in_the_first_inputs_is_so_in_units_of_all() -> None:
+    truth = alike_first(4)
+    level = {"y": Noise(1e-3, 1e-2, 1)}
+    for size, seen in ((3e-4, False), (3e-3, True)):
+        mutant = {"y": truth[:4] + size * drawn(2, truth.shape)[:4]}
+        first = {"y": truth[:4]}
+        found = strength(rule_for({"y": truth}), first, first, {DETAIL: mutant}, level)
+        assert found.table[DETAIL]["noticeable"] is seen

@@ -14,7 +14,7 @@ from bench_plugin.compare.noise import Noise, measure_noise, tolerance
 from bench_plugin.compare.table import DEFAULTS, with_overrides
 from bench_plugin.compare.verdict import AGREE, MISMATCH, UNVERIFIED, Comparison, compare
 from bench_plugin.domain.outcome import Unverified
-from tests.compare.drawing import LAW, SEEDS, Array, drawn
+from tests.compare.drawing import LAW, SEEDS, Array, alike_first, drawn
 
 NOISE = Noise(E=1e-6, M=5e-6, runs=3)
 PRECISIONS = st.sampled_from(["fp32", "fp16", "bf16"])
@@ -376,3 +376,15 @@ def test_inputs_are_left_alone() -> None:
     truth[0, 0], actual[0, 0] = 1e-40, 0
     truth.flags.writeable = actual.flags.writeable = False
     assert judged(truth, actual).notes == ("ftz",)
+
+
+def test_the_rule_judges_the_first_inputs_in_units_of_all() -> None:
+    """In units of four inputs that are nearly alike any rounding would be a mismatch, and any mutant noticed."""
+    truth = alike_first(4)
+    run = truth + 1e-3 * drawn(2, truth.shape)
+    whole = judged(truth, run, Noise(5e-4, 5e-4, 1), precision="fp16")
+    assert whole.status == AGREE and whole.rule is not None
+    first = whole.rule.judge({"out0": run[:4]})
+    assert first.status == AGREE
+    assert pytest.approx(whole.numbers["E"], rel=0.1) == first.numbers["E"]
+    assert whole.rule.judge({"out0": truth[:4] + 5e-3 * drawn(2, truth.shape)[:4]}).status == MISMATCH

@@ -41,6 +41,17 @@ def test_a_layer_is_right_within_its_own_noise_and_wrong_beyond() -> None:
     assert wrong.numbers["layers_wrong"] == 1 and wrong.numbers["per_layer"][0]["noise_E"] == noise
 
 
+def test_the_first_inputs_are_judged_in_units_of_all() -> None:
+    """Two inputs that are nearly alike, of four: in their own units their roundings would be a mismatch."""
+    exact = 2 + EXACT
+    exact[1] = exact[0] + 0.01 * EXACT[1]
+    rounded = exact + 0.003 * RNG.uniform(-1, 1, EXACT.shape)
+    both = layers(rounded, exact, rounded)
+    whole, first = both.judged("conv", rounded), both.judged("conv", rounded[:2])
+    assert (whole.status, first.status) == (AGREE, AGREE)
+    assert pytest.approx(whole.numbers["E"], rel=0.1) == first.numbers["E"]
+
+
 @pytest.mark.parametrize(("factor", "status"), [(1.004, AGREE), (1.012, MISMATCH)])
 def test_a_channel_of_many_is_judged_by_itself(factor: float, status: str) -> None:
     found = layers(one_channel(factor)).compared()
