@@ -97,6 +97,19 @@ def test_an_opset_outside_of_the_exporters_range_is_declared(models: Path, catal
     assert "asked for 99" in plan.declared[0].reason
 
 
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
+def test_a_framework_without_constructor_is_declared_of_each_compiler_and_precision(
+    models: Path, catalog: Catalog, precision: str
+) -> None:
+    """Also where the compiler does not offer the precision: the row says of which compiler it is, as pages need it."""
+    wanted = {"models": ("a",), "frameworks": ("tensorflow",), "compilers": ("native", "xla")}
+    plan = matrix(models, catalog, precisions=(precision,), **wanted).plan(Check.EQUIVALENCE)
+    assert not plan.cells
+    assert {(row.cell.compiler, row.cell.precision, row.reason) for row in plan.declared} == {
+        (compiler, precision, "not in keras.applications") for compiler in ("native", "xla")
+    }
+
+
 def test_a_precision_that_round_trips_do_not_have_is_declared(models: Path, catalog: Catalog) -> None:
     plan = matrix(models, catalog, frameworks=("pytorch",), precisions=("int8",)).plan(Check.EXPORT)
     assert {row.reason for row in plan.declared} == {"round trips are checked at fp32, asked for w8a8"}

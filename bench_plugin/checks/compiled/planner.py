@@ -158,18 +158,19 @@ class CompiledPlanner:
                 if precision not in offered:
                     base = replace(cell, compiler=name, precision=precision, target=target)
                     reason = f"{compiler.name} offers {', '.join(offered)}; asked for {precision}"
-                    yield base, declared or Declared(base, Status.UNSUPPORTED, reason)
+                    refused = Declared(base, Status.UNSUPPORTED, reason)
+                    yield base, (declared and replace(declared, cell=base)) or refused
                     continue
                 for graph in offered[precision]:
                     if graph != ORIGINAL and not cell.exporter and cell.framework != ONNX:
                         continue  # pre-quantised and pre-converted models are ONNX files
                     prepared = "" if graph == ORIGINAL else graph
                     full = replace(cell, compiler=name, precision=precision, target=target, graph=prepared)
-                    refused = None
+                    beyond = None
                     if self._workspace.target_name(target) not in compiler.targets:
                         reason = f"{compiler.name} compiles for {', '.join(compiler.targets)}; asked for {target}"
-                        refused = Declared(full, Status.UNSUPPORTED, reason)
-                    yield full, (declared and replace(declared, cell=full)) or refused
+                        beyond = Declared(full, Status.UNSUPPORTED, reason)
+                    yield full, (declared and replace(declared, cell=full)) or beyond
 
     def _wanted_targets(self, compiler: Adapter, model: Model, selection: Selection) -> Sequence[str]:
         if selection.targets:
