@@ -120,7 +120,7 @@ def _layer(name: str, expected: Array, found: Array, table: Table, exception: st
     one = steps(found[known], expected[known], near=table.quantised_near)
     row: dict[str, Any] = {"name": name, "within": one.within, "largest_steps": one.largest, **undefined}
     row |= {"exception": exception} if exception else {}
-    if one.within >= table.quantised_share and one.largest <= table.quantised_far:
+    if one.within >= table.quantised_layer_share and one.largest <= table.quantised_far:
         return row, ""
     return row, (
         f"layer {name}: {1 - one.within:.1%} of {one.elements} more than {table.quantised_near:g} step from the "

@@ -74,7 +74,7 @@ class Table:
     Of the applicable mutants a verdict has to notice the share ``strong``, else it is weak; below float32 it proves
     nothing under the share ``sensitive``. ``stable_detections`` is the least number of stable detections over all
     inputs. Where more than ``excluded_share`` (share of 1) of the rows is excluded, no top agreement is given.
-    Of a quantised layer the share ``quantised_share`` of the integers must lie within
+    Of a quantised layer the share ``quantised_layer_share`` of the integers must lie within
     ``quantised_near`` steps of the unrounded float64 result, and none further than ``quantised_far``.
     A layer of a quantised model that ends in floating point may have an E of ``quantised_float``, or of
     ``quantised_dynamic`` where its inputs are rounded as it runs, and then of ``quantised_noise`` times what one
@@ -118,6 +118,7 @@ class Table:
     sensitive: float = 0.5
     stable_detections: int = 10
     excluded_share: float = 0.5
+    quantised_layer_share: float = 0.999
     quantised_share: float = 0.99
     quantised_near: float = 0.51
     quantised_far: float = 0.75

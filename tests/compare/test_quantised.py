@@ -52,7 +52,7 @@ def test_a_correct_rounding_agrees_and_a_tie_may_go_either_way() -> None:
     ("count", "distance", "status"),
     [
         (COUNT, 0.509, AGREE), (COUNT, 0.511, MISMATCH),  # the share is all or nothing
-        (10, 0.6, AGREE), (11, 0.6, MISMATCH),  # 99 % within 0.51 step
+        (1, 0.6, AGREE), (2, 0.6, MISMATCH),  # 99.9 % within 0.51 step
         (1, 0.75, AGREE), (1, 0.76, MISMATCH),  # none over 0.75
         (1, -0.75, AGREE), (1, -0.76, MISMATCH), (COUNT, 1.0, MISMATCH), (1, 1.0, MISMATCH),
     ],

@@ -137,7 +137,7 @@ def test_the_unit_of_a_layer_in_floating_point() -> None:
 
 
 def test_a_layer_exactly_at_its_limits_is_right() -> None:
-    wide = replace(DEFAULTS, quantised_near=0.5, quantised_far=0.75, quantised_share=0.75)
+    wide = replace(DEFAULTS, quantised_near=0.5, quantised_far=0.75, quantised_layer_share=0.75)
     values = np.array([[0, 0], [0, 0]])
     assert compare_layers({"a": np.array([[0.5, 0], [0, 0.75]])}, {"a": values}, table=wide).status == AGREE
     assert compare_layers({"a": np.array([[0.5, 0.51], [0, 0.75]])}, {"a": values}, table=wide).status == MISMATCH

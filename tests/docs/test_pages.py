@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from bench_plugin.cli.main import ALIASES, main, subcommands
+from bench_plugin.compare.table import DEFAULTS
 from tests.docs.fences import ROOT, documents
 
 DOCS = ROOT / "docs"
@@ -43,6 +46,19 @@ def test_the_pages_of_compiled_models_are_those_of_the_rows_beside_them(tmp_path
     assert main(["grid", str(DOCS / "rows/equivalence.jsonl.gz"), "--output", str(tmp_path), "--format", "md"]) == 0
     made = {path.name: path.read_text("utf-8") for path in tmp_path.glob("*.md")}
     assert made and made == {path.name: path.read_text("utf-8") for path in DOCS.glob("equivalence*.md")}
+
+
+def test_the_share_of_integers_that_right_layers_have_beyond_half_a_step_is_that_of_the_rows() -> None:
+    with gzip.open(DOCS / "rows/equivalence.jsonl.gz", "rt", encoding="utf-8") as lines:
+        cells = [row for line in lines if (row := json.loads(line))["kind"] == "cell" and row["status"] == "supported"]
+    layers = [layer for row in cells for layer in row["numbers"].get("per_layer") or () if "within" in layer]
+    beyond = [1 - layer["within"] for layer in layers if layer["within"] < 1]
+    said = re.search(
+        r"Of ([\d,]+) layers in the supported cells of\n\S+ (\d+) have .* at most (\d+) of a million", page("numbers")
+    )
+    assert said is not None
+    assert (f"{len(layers):,}", str(len(beyond))) == said.groups()[:2]
+    assert round(max(beyond) * 1e6) == int(said[3]) < 1e6 * (1 - DEFAULTS.quantised_layer_share)
 
 
 def test_a_stale_page_of_reference_is_noticed() -> None:
