@@ -27,6 +27,7 @@ MUTANT_KINDS: Mapping[str, Kind] = {
     "nhwc read as nchw": Kind.STRUCTURE,
     "residual branch zeroed": Kind.STRUCTURE,
     "parallel branch zeroed": Kind.STRUCTURE,
+    "branch of If replaced": Kind.STRUCTURE,
     "input ignored": Kind.STRUCTURE,
     "batchnorm eps 1e-3": Kind.DETAIL,
     "layernorm eps 1e-3": Kind.DETAIL,

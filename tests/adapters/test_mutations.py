@@ -167,6 +167,31 @@ def head(scores=0.05):
     return graph([h.make_node("Gemm", ["x", "w"], ["y"], name="head")], {"w": w}, [single("x", 8)], [single("y", 6)])
 
 
+def chosen(limit, loop=False):
+    # An If that takes its first branch where the sum of all inputs is above a limit.
+    def branch(kind):
+        made = h.make_node(kind, ["r"], ["made"])
+        return h.make_graph([made], kind, [], [h.make_tensor_value_info("made", 1, ["n", 8])])
+
+    nodes = [
+        h.make_node("MatMul", ["x", "w"], ["r"]), h.make_node("ReduceSum", ["x"], ["s"], keepdims=0),
+        h.make_node("Greater", ["s", "limit"], ["c"]),
+    ]
+    choice = h.make_node("If", ["c"], ["y"], name="choice", then_branch=branch("Relu"), else_branch=branch("Tanh"))
+    if not loop:
+        nodes.append(choice)
+    else:  # in the body of a Loop of one step
+        scalar, tensor = (h.make_tensor_value_info(name, kind, shape) for name, kind, shape in
+                          (("step", 7, []), ("before", 1, ["n", 8])))
+        bools = [h.make_tensor_value_info(name, 9, []) for name in ("go", "goes")]
+        after = h.make_tensor_value_info("y", 1, ["n", 8])
+        body = h.make_graph([h.make_node("Identity", ["go"], ["goes"]), choice], "body", [scalar, bools[0], tensor],
+                            [bools[1], after])
+        nodes.append(h.make_node("Loop", ["once", "", "r"], ["z"], name="loop", body=body))
+    weights = {"w": weight(8, 8), "limit": np.array(limit, "float32"), **({"once": np.array(1)} if loop else {})}
+    return graph(nodes, weights, [single("x", 8)], [single("z" if loop else "y", 8)])
+
+
 def trees(kind, greater=False):
     # Three trees of one split each, of whole numbers, so that some are equal to a threshold; the second has no effect.
     leaves = [1.0, 2.0, 0.0, 0.0, 4.0, 8.0]
@@ -226,6 +251,8 @@ cases = {
     "one dead": (residual(0.0, 0.5), 8), "dead branch": (projected(0.0), 8), "broken": (broken(), 8),
     "normalised": (normalised(1.0), 8), "normalised and hidden": (normalised(1e-9), 8),
     "normalised alone": (normalised(0.0), 8), "gelu": (written_gelu(), 8), "resized": (resized(), 16),
+    "some": (chosen(0.0), 8), "never": (chosen(-1e3), 8), "always": (chosen(1e3), 8),
+    "in a loop": (chosen(-1e3, True), 8),
     "head": (head(), 8), "boxes": (head(20.0), 8),
     **{f"{kind}{more}": (trees(kind, bool(more)), 8) for more in ("", " >=")
        for kind in ("TreeEnsemble", "TreeEnsembleRegressor", "TreeEnsembleClassifier")},
@@ -357,6 +384,19 @@ def test_recurrent_layers_are_layers(tools_python: Path) -> None:
     mutants = found(tools_python)["lstm"]["mutants"]
     for name in ("weights x 1.01", "channel zeroed", "channels swapped", "classes swapped"):
         assert mutants[name]["site"].startswith("LSTM") and mutants[name]["effect"] > 0, name
+
+
+def test_a_branch_of_an_if_is_replaced_and_one_that_no_input_takes_is_named(tools_python: Path) -> None:
+    everything = {
+        name: found(tools_python)[name]["mutants"]["branch of If replaced"]
+        for name in ("some", "never", "always", "in a loop")
+    }
+    assert everything["never"]["without"] == everything["in a loop"]["without"] == ["If choice, else_branch"]
+    assert everything["never"]["site"] == "If choice, then_branch" and everything["never"]["effect"] > 0.1
+    assert everything["always"]["without"] == ["If choice, then_branch"]
+    assert everything["always"]["site"] == "If choice, else_branch" and everything["always"]["effect"] > 0.1
+    assert all(row["undone"] for row in everything.values())
+    assert "effect" not in found(tools_python)["residual"]["mutants"]["branch of If replaced"]
 
 
 def test_the_neighbours_whose_weights_differ_least_are_the_classes_that_are_swapped(tools_python: Path) -> None:

@@ -240,6 +240,7 @@ def test_the_kinds_of_mutants_are_those_of_the_document() -> None:
             "nhwc read as nchw",
             "residual branch zeroed",
             "parallel branch zeroed",
+            "branch of If replaced",
             "input ignored",
         },
         Kind.DETAIL: {

@@ -1,8 +1,9 @@
-"""What a mutation leaves out of an ONNX graph: residual blocks, branches beside each other, and inputs."""
+"""What a mutation leaves out of an ONNX graph: residual blocks, branches beside each other or of an If, and inputs."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from bench_plugin.adapters.onnx_tools.mutation.onnx_editing import FLOATS, Graph, Mutated, restored, site_of
@@ -82,6 +83,20 @@ def parallel_zeroed(graph: Graph, turn: int) -> Mutated:
     return site, graph.rewired(rewire)
 
 
+def if_decided(graph: Graph, turn: int) -> Mutated:
+    """An If that takes one of its branches whatever its condition says: a copy of it stands in place of the other one.
+
+    A branch that no input takes is replaced without an effect, and so is named as not exercised.
+    """
+    sides = ("then_branch", "else_branch")
+    chosen = _place([(node, side) for node in _ifs(graph.model.graph) for side in sides], turn)
+    if chosen is None:
+        return None
+    node, replaced = chosen
+    kept = graph.value(node, sides[replaced == sides[0]], None)
+    return f"{site_of(node)}, {replaced}", graph.attribute(node, replaced, kept)
+
+
 def inputs_that_count(graph: Graph) -> list[str]:
     """The inputs of the graph on whose values one of its outputs depends, also through a body; weights may be some.
 
@@ -92,6 +107,16 @@ def inputs_that_count(graph: Graph) -> list[str]:
     ends = [value.name for value in graph.model.graph.output]
     needed = set().union(*(_ancestors(makers, name) for name in ends)) & counting.union(ends)
     return [name for name in given if name in needed]
+
+
+def _ifs(graph: Any) -> Iterator[Any]:
+    """The If nodes of a graph and of the bodies in it, such as that of a Loop."""
+    for node in graph.node:
+        if node.op_type == "If":
+            yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _ifs(attribute.g)
 
 
 def _place(found: list[Any], turn: int) -> Any | None:

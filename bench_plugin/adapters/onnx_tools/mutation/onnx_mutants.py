@@ -40,9 +40,10 @@ ORIGINAL = "original"  # the name of the outputs of the file as it is
 IGNORED = "input ignored"
 MISREAD = "nhwc read as nchw"
 # Of all places of these the one with the smallest effect counts, not the first.
-FAINTEST = ("residual branch zeroed", "parallel branch zeroed", IGNORED, onnx_mutations.ALIGNED)
+LEFT_OUT = ("residual branch zeroed", "parallel branch zeroed", "branch of If replaced")
+FAINTEST = (*LEFT_OUT, IGNORED, onnx_mutations.ALIGNED)
 # A channel that these inputs do not excite makes no difference: others are tried, the largest first.
-BRANCHES = dict.fromkeys(("residual branch zeroed", "parallel branch zeroed"), onnx_branches.PLACES)
+BRANCHES = dict.fromkeys(LEFT_OUT, onnx_branches.PLACES)
 # An effect of an ignored input below FAINT is looked at in float64 and is none below ROUNDED: a mask of zeros that
 # adds -10,000 to every score changes nothing but their rounding, by 1e-3 in float32 and 1e-12 in float64. So is that
 # of another mutant below SYMMETRIC: channels that are swapped in front of a norm over them change the order of a sum.

@@ -253,6 +253,7 @@ def _resize(graph: Graph, turn: int) -> Mutated:
 MUTANTS: dict[str, Callable[[Graph, int], Mutated]] = {
     "residual branch zeroed": onnx_branches.residual_zeroed,
     "parallel branch zeroed": onnx_branches.parallel_zeroed,
+    "branch of If replaced": onnx_branches.if_decided,
     "batchnorm eps 1e-3": _epsilon,
     "layernorm eps 1e-3": _norm_epsilon,
     "batchnorm eps 1e-10": _tiny_epsilon,
