@@ -14,6 +14,7 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 CONVERTER = "converter: "  # how reasons of wrong constants and ranges begin
 MASKED = 1e30  # a step beyond which only what stands for -Inf, the lowest number of float32, can be the cause
 CLIPPED = ", of which it clips what is beyond its range"
+UNSEEN = " (that of the rows which the calibration inputs look up: --bench-inputs that look up every row widen it)"
 NOTHING = 1e-5  # the largest value of a range that stands for zeros: TFLite's smallest one ends at 1e-6
 SAME = 1e-6  # of the largest value, up to which two biases are the same number
 ALWAYS_ZERO = 1e-6  # steps that float64 may make of a value that is always 0
@@ -42,7 +43,7 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
     beside = list(_beside(described, matches))
     wrong = [
         f"{CONVERTER}{row['kind']} of {row['layer']} up to {match['steps']:.3g} steps from "
-        f"{match['tensor']} of the file{CLIPPED if match.get('clipped') else ''}"
+        f"{match['tensor']} of the file{_clipped(row, match)}"
         for row, match in beside
         if not match["steps"] <= _permitted(row, match, table)
     ]
@@ -55,6 +56,13 @@ def compare_constants(constants: Rows, matches: Rows, *, bits: int = 0, table: T
     worst = _worst(beside)
     numbers = {"converter": {"constants": len(described), "compared": len(beside), "worst_steps": worst}}
     return Comparison(MISMATCH, "; ".join(wrong[:3]), numbers) if wrong else Comparison(AGREE, "", numbers)
+
+
+def _clipped(row: Mapping[str, Any], match: Mapping[str, Any]) -> str:
+    """What to say of a table that is off only where the file's numbers are beyond its range."""
+    if not match.get("clipped"):
+        return ""
+    return CLIPPED + (UNSEEN if row.get("observed") else "")
 
 
 def _permitted(row: Mapping[str, Any], match: Mapping[str, Any], table: Table) -> float:

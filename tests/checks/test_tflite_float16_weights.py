@@ -131,7 +131,7 @@ def test_a_divisor_whose_reciprocal_is_stored_is_one_over_it(project: Project) -
     row = run(project, "divided")
     assert row["status"] == "supported", row["reason"]
     assert row["placement"]["rounded_as"] == "as the artefact has them"
-    assert row["numbers"]["needed"] <= 1 and row["numbers"]["approximation"]["E"] < 5e-3
+    assert row["numbers"]["needed"] <= 1 and row["numbers"]["approximation"]["sqnr_db"] > 60
 
 
 @pytest.mark.parametrize("kind", ["both", "both under two names"])

@@ -331,7 +331,8 @@ def _with_whole(run: CellRun, reason: str) -> str:
     if not run.cell.types.quantised or found.get("E") is None:
         return reason
     noise = "" if found["sqnr_db"] is None else f", {found['sqnr_db']:.1f} dB"
-    return f"{reason}; the outputs are E {found['E']:.1e}{noise} from the unrounded model"
+    what = f"{found['part']}, are" if "part" in found else "the outputs are"
+    return f"{reason}; {what} E {found['E']:.1e}{noise} from the unrounded model"
 
 
 def _computed_precision(run: CellRun, found: Compiled) -> str:
