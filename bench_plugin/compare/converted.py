@@ -14,6 +14,7 @@ from bench_plugin.compare.verdict import AGREE, MISMATCH, Comparison
 CONVERTER = "converter: "  # how reasons of wrong constants and ranges begin
 MASKED = 1e30  # a step beyond which only what stands for -Inf, the lowest number of float32, can be the cause
 CLIPPED = ", of which it clips what is beyond its range"
+LOOKUPS = ("GATHER",)  # TFLite gives a table the scale of its result, and so of the rows that were looked up
 UNSEEN = " (that of the rows which the calibration inputs look up: --bench-inputs that look up every row widen it)"
 NOTHING = 1e-5  # the largest value of a range that stands for zeros: TFLite's smallest one ends at 1e-6
 SAME = 1e-6  # of the largest value, up to which two biases are the same number
@@ -62,7 +63,7 @@ def _clipped(row: Mapping[str, Any], match: Mapping[str, Any]) -> str:
     """What to say of a table that is off only where the file's numbers are beyond its range."""
     if not match.get("clipped"):
         return ""
-    return CLIPPED + (UNSEEN if row.get("observed") else "")
+    return CLIPPED + (UNSEEN if row["layer"] in LOOKUPS else "")
 
 
 def _permitted(row: Mapping[str, Any], match: Mapping[str, Any], table: Table) -> float:

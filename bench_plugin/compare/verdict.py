@@ -80,7 +80,7 @@ class Limits:
     usual: Row
 
     @property
-    def limit(self) -> Tolerance:
+    def tolerance(self) -> Tolerance:
         """The tolerance of the output, not of a part of it."""
         return self.of(self.noise)
 
@@ -175,7 +175,7 @@ def _compare_one(truth: Array, actual: Array, limits: Limits, precision: str, ta
         rounds = truth.dtype.kind in INTEGERS and limits.noise.runs > 0
         if precision == "fp32":  # exact, but for integers that float32's own rounding decides
             rounds = rounds and limits.noise.E > 0 and differing(actual, truth) > 0
-        return _counted(truth, actual, limits.limit if rounds else None, limits.noise)
+        return _counted(truth, actual, limits.tolerance if rounds else None, limits.noise)
     if actual.dtype.kind not in "f":
         return _One(MISMATCH, f"type {actual.dtype}, expected floating point", {}, ())
     return _floating(truth, actual, limits, precision, table)
@@ -205,7 +205,7 @@ def _counted(truth: Array, actual: Array, limit: Tolerance | None, noise: Noise)
 
 
 def _floating(truth: Array, actual: Array, limits: Limits, precision: str, table: Table) -> _One:
-    limit, noise = limits.limit, limits.noise
+    limit, noise = limits.tolerance, limits.noise
     t = np.asarray(truth, dtype=np.float64)
     y = np.asarray(actual, dtype=np.float64)
     counts = {"nan": int(np.isnan(y).sum()), "inf": int(np.isinf(y).sum())}

@@ -80,7 +80,12 @@ NUMBERS = (
         "of trained models, one input: `operations` and `weights` of convolutions and fully connected layers, "
         "`parameters` (all initializers, also of shapes), `other_operations`, `lower_bound` (docs/needs.md)",
     ),
-    Number("approximation", COMPILED, REDUCED, "against the unrounded model: `E`, `sqnr_db` (dB), `truth`"),
+    Number(
+        "approximation",
+        COMPILED,
+        REDUCED,
+        "against the unrounded model, of the worst output or part: `E`, `sqnr_db` (dB), `truth`, `part`",
+    ),
     Number("layers", COMPILED, LAYERED, "layers that were compared one by one"),
     Number("layer_inputs", COMPILED, LAYERED, "inputs on which layers were compared; of large ones the first few"),
     Number("layers_wrong", COMPILED, LAYERED, "how many of them are wrong"),

@@ -17,7 +17,8 @@ rng = np.random.default_rng(1)
 known = {
     "w": rng.normal(0, 0.5, (6, 12)), "v": rng.normal(0, 0.3, 12), "u": rng.normal(0, 0.5, (12, 4)),
     "gates": rng.normal(0, 0.4, (1, 16, 6)), "turns": rng.normal(0, 0.4, (1, 16, 4)),
-    "mask": np.array([-1e4, *np.zeros(11)]), "zero": np.array(0.0), "groups": np.array([0, 1, 12]),
+    "mask": np.array([-1e4, *np.zeros(11)]), "sizes": np.array([1.0] * 8 + [0.005] * 4),
+    "zero": np.array(0.0), "groups": np.array([0, 1, 12]),
 }
 front = [h.make_node("Gemm", ["x", "w", "v"], ["a"])]
 value = lambda name, sizes, kind=1: h.make_tensor_value_info(name, kind, sizes)
@@ -30,6 +31,8 @@ KINDS = {
                [value("x", ["batch", 6])], [value("y", ["batch", 1])]),
     "masked": ([*front, h.make_node("Add", ["a", "mask"], ["m"]), h.make_node("Softmax", ["m"], ["y"])],
                [value("x", ["batch", 6])], [value("y", ["batch", 12])]),
+    "boxes and scores": ([*front, h.make_node("Mul", ["a", "sizes"], ["y"])],
+                         [value("x", ["batch", 6])], [value("y", ["batch", 12])]),
     "places": ([*front, h.make_node("Greater", ["a", "zero"], ["p"]), h.make_node("NonZero", ["p"], ["y"])],
                [value("x", [1, 6])], [value("a", [1, 12]), value("y", [2, "n"], 7)]),
     "recurrent": ([h.make_node("LSTM", ["x", "gates", "turns"], ["s", "y"], hidden_size=4)],
@@ -77,6 +80,16 @@ def test_a_right_model_that_its_quantisation_has_made_useless_has_a_flag(project
     [flag] = [flag for flag in row["flags"] if flag.startswith("the quantised model itself is ")]
     assert flag == "the quantised model itself is E 1.1 from the unrounded one, whose mean would be 1"
     assert row["numbers"]["approximation"]["E"] > 1
+
+
+def test_a_part_of_an_output_that_quantisation_has_made_useless_has_a_flag(project: Project) -> None:
+    """One step serves boxes and scores that are 200 times smaller: of the scores nothing is left."""
+    row = row_of(project, "boxes and scores", precision="w8a8")
+    assert row["status"] == "supported", row["reason"]
+    [flag] = [flag for flag in row["flags"] if flag.startswith("the quantised model itself is ")]
+    assert "from the unrounded one in elements 8 to 11 of axis -1, which are " in flag
+    assert flag.endswith(" times smaller, whose mean would be 1")
+    assert row["numbers"]["approximation"]["E"] > 0.5
 
 
 def test_a_recurrent_layer_of_any_batch_runs_in_tract(project: Project) -> None:

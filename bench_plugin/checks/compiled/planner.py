@@ -158,25 +158,29 @@ class CompiledPlanner:
                 if precision not in offered:
                     base = replace(cell, compiler=name, precision=precision, target=target)
                     reason = f"{compiler.name} offers {', '.join(offered)}; asked for {precision}"
-                    refused = Declared(base, Status.UNSUPPORTED, reason)
-                    yield base, (declared and replace(declared, cell=base)) or refused
+                    yield base, _of(base, declared) or Declared(base, Status.UNSUPPORTED, reason)
                     continue
                 for graph in offered[precision]:
                     if graph != ORIGINAL and not cell.exporter and cell.framework != ONNX:
                         continue  # pre-quantised and pre-converted models are ONNX files
                     prepared = "" if graph == ORIGINAL else graph
                     full = replace(cell, compiler=name, precision=precision, target=target, graph=prepared)
-                    beyond = None
+                    refused = None
                     if self._workspace.target_name(target) not in compiler.targets:
                         reason = f"{compiler.name} compiles for {', '.join(compiler.targets)}; asked for {target}"
-                        beyond = Declared(full, Status.UNSUPPORTED, reason)
-                    yield full, (declared and replace(declared, cell=full)) or beyond
+                        refused = Declared(full, Status.UNSUPPORTED, reason)
+                    yield full, _of(full, declared) or refused
 
     def _wanted_targets(self, compiler: Adapter, model: Model, selection: Selection) -> Sequence[str]:
         if selection.targets:
             return selection.targets
         cross = selection.profile == "full" and "smoke" in model.compiled_profiles
         return [name for name in compiler.targets if name in self._targets] if cross else ("local",)
+
+
+def _of(cell: Cell, declared: Declared | None) -> Declared | None:
+    """What is declared of the source of a cell, said of the cell."""
+    return declared and replace(declared, cell=cell)
 
 
 def _on_request(precision: str, graphs: Sequence[str]) -> bool:

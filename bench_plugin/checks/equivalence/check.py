@@ -319,7 +319,7 @@ def _flag_coarse(run: CellRun, comparison: Comparison) -> None:
     found = run.log.numbers.get("approximation") or {}
     error = found.get("E")
     if comparison.status == AGREE and run.cell.types.integers and error is not None and error >= COARSE:
-        where = f" in {found['part']}" if "part" in found else ""
+        where = _where(found)
         run.log.flag(
             f"the quantised model itself is E {error:.2g} from the unrounded one{where}, whose mean would be 1"
         )
@@ -331,8 +331,12 @@ def _with_whole(run: CellRun, reason: str) -> str:
     if not run.cell.types.quantised or found.get("E") is None:
         return reason
     noise = "" if found["sqnr_db"] is None else f", {found['sqnr_db']:.1f} dB"
-    what = f"{found['part']}, are" if "part" in found else "the outputs are"
-    return f"{reason}; {what} E {found['E']:.1e}{noise} from the unrounded model"
+    return f"{reason}; the outputs are E {found['E']:.1e}{noise} from the unrounded model{_where(found)}"
+
+
+def _where(approximation: Mapping[str, Any]) -> str:
+    """The part of an output that an approximation is of; empty where it is of an output."""
+    return f" in {approximation['part']}" if "part" in approximation else ""
 
 
 def _computed_precision(run: CellRun, found: Compiled) -> str:

@@ -29,6 +29,7 @@ POINTWISE = frozenset(
      "Mul", "Neg", "Pow", "Reciprocal", "Relu", "Sigmoid", "Softplus", "Sqrt", "Sub", "Tanh",
      "Flatten", "Reshape", "Squeeze", "Transpose", "Unsqueeze")
 )  # fmt: skip
+OTHER = {"then_branch": "else_branch", "else_branch": "then_branch"}  # the other branch of an If
 MEASURES = ("Shape", "Size")  # they read no values
 SHAPES = {"Reshape": 1, "Expand": 1, "ConstantOfShape": 0}  # from which of their inputs on these read a shape
 
@@ -88,12 +89,11 @@ def if_decided(graph: Graph, turn: int) -> Mutated:
 
     A branch that no input takes is replaced without an effect, and so is named as not exercised.
     """
-    sides = ("then_branch", "else_branch")
-    chosen = _place([(node, side) for node in _ifs(graph.model.graph) for side in sides], turn)
+    chosen = _place([(node, side) for node in _ifs(graph.model.graph) for side in OTHER], turn)
     if chosen is None:
         return None
     node, replaced = chosen
-    kept = graph.value(node, sides[replaced == sides[0]], None)
+    kept = graph.value(node, OTHER[replaced], None)
     return f"{site_of(node)}, {replaced}", graph.attribute(node, replaced, kept)
 
 

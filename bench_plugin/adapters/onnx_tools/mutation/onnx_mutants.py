@@ -39,11 +39,9 @@ ADAPTER = {
 ORIGINAL = "original"  # the name of the outputs of the file as it is
 IGNORED = "input ignored"
 MISREAD = "nhwc read as nchw"
-# Of all places of these the one with the smallest effect counts, not the first.
 LEFT_OUT = ("residual branch zeroed", "parallel branch zeroed", "branch of If replaced")
+# Of all places of these the one with the smallest effect counts, not the first.
 FAINTEST = (*LEFT_OUT, IGNORED, onnx_mutations.ALIGNED)
-# A channel that these inputs do not excite makes no difference: others are tried, the largest first.
-BRANCHES = dict.fromkeys(LEFT_OUT, onnx_branches.PLACES)
 # An effect of an ignored input below FAINT is looked at in float64 and is none below ROUNDED: a mask of zeros that
 # adds -10,000 to every score changes nothing but their rounding, by 1e-3 in float32 and 1e-12 in float64. So is that
 # of another mutant below SYMMETRIC: channels that are swapped in front of a norm over them change the order of a sum.
@@ -51,8 +49,9 @@ FAINT, SYMMETRIC, ROUNDED = 1e-2, 1e-5, 1e-11
 # Where 1 % more weight changes less than FAINT_SCALE, the scale of that layer is lost (in a normalisation behind it) if
 # twice the weights change less than this share of what weights of zero change. Another layer is tried then.
 FAINT_SCALE, LOST_SCALE = 1e-5, 1e-2
+# A channel that these inputs do not excite makes no difference: others are tried, the largest first.
 TURNS = {"channel zeroed": 4, "channels swapped": 4, onnx_mutations.SCALED: 4, onnx_mutations.ALIGNED: 8,
-         onnx_mutations.TREE: 4, **BRANCHES}  # fmt: skip
+         onnx_mutations.TREE: 4, **dict.fromkeys(LEFT_OUT, onnx_branches.PLACES)}  # fmt: skip
 
 Outputs = dict[str, Any]
 
