@@ -41,8 +41,8 @@ def test_weights_that_are_rounded_as_those_of_the_file_are_supported(project: Pr
     assert row["status"] == "supported", row["reason"]
     assert row["placement"]["rounded_as"] == "as the artefact has them"
     assert row["placement"]["effective_by_error"] == "w16"
-    # What float32 loses in the framework counts; one perturbed run of the rounded file changes it by 1.4e-7 alone.
-    assert row["numbers"]["noise_E"] > 2.5e-7
+    # What float32 loses in the framework, 2.2e-7, counts: one perturbed run of the rounded file changes it by 1.4e-7.
+    assert row["numbers"]["noise_E"] > 1.8e-7
 
 
 def test_a_wrong_layer_is_no_rounding(project: Project) -> None:
